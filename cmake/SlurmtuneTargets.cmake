@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+#
+# One function for each kind of target. DEPENDS are rooms (base, record, …), LINKS are libraries of
+# others (fmt::fmt, MPI::MPI_CXX, …).
+
+# Sets <result> to whether every room of <depends> is there; else says that <target> is left out.
+function(slurmtune_have_rooms result target depends)
+  set(${result} TRUE PARENT_SCOPE)
+  foreach(room IN LISTS depends)
+    if(NOT TARGET slurmtune_${room})
+      message(WARNING "${target} is left out: it depends on the room '${room}', which is not there")
+      set(${result} FALSE PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# Links <target> with the rooms <depends> and the libraries <links> by <scope>.
+function(slurmtune_link target scope depends links)
+  foreach(room IN LISTS depends)
+    target_link_libraries(${target} ${scope} slurmtune::${room})
+  endforeach()
+  target_link_libraries(${target} ${scope} ${links})
+  target_link_libraries(${target} PRIVATE slurmtune_options)
+endfunction()
+
+# slurmtune_add_room(<room> SOURCES … [DEPENDS <room>…] [LINKS <library>…])
+#
+# A static library slurmtune_<room>, alias slurmtune::<room>.
+function(slurmtune_add_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINKS")
+  slurmtune_no_leftovers(${room} "${arg_UNPARSED_ARGUMENTS}")
+  slurmtune_have_rooms(complete "room ${room}" "${arg_DEPENDS}")
+  if(NOT complete)
+    return()
+  endif()
+  add_library(slurmtune_${room} STATIC ${arg_SOURCES})
+  add_library(slurmtune::${room} ALIAS slurmtune_${room})
+  target_include_directories(
+    slurmtune_${room} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+  slurmtune_link(slurmtune_${room} PUBLIC "${arg_DEPENDS}" "${arg_LINKS}")
+  slurmtune_check_headers(${room})
+endfunction()
+
+# slurmtune_add_program(<name> SOURCES … [DEPENDS <room>…] [LINKS <library>…])
+#
+# A program, built into bin/ and installed.
+function(slurmtune_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINKS")
+  slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
+  slurmtune_have_rooms(complete ${name} "${arg_DEPENDS}")
+  if(NOT complete)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS}")
+  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endfunction()
+
+# slurmtune_add_plugin(<name> SOURCES … [DEPENDS <room>…] [LINKS <library>…])
+#
+# A library <name>.so that a program loads at run time from ../lib/slurmtune beside its own bin/.
+function(slurmtune_add_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINKS")
+  slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
+  slurmtune_have_rooms(complete ${name} "${arg_DEPENDS}")
+  if(NOT complete)
+    return()
+  endif()
+  add_library(${name} MODULE ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                                     "${SLURMTUNE_PLUGIN_DIR}")
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS}")
+  install(TARGETS ${name} LIBRARY DESTINATION lib/slurmtune)
+endfunction()
+
+# slurmtune_add_test(<name> LABEL <label> SOURCES … [DEPENDS <room>…] [LINKS <library>…]
+#                    [TIMEOUT <seconds>])
+#
+# A Catch2 program and a CTest test of the same name. LABEL: unit, golden, contract, cluster, mpi,
+# gpu, regression, bench. The sources see SLURMTUNE_SOURCE_DIR, SLURMTUNE_BINARY_DIR and
+# SLURMTUNE_BIN_DIR (where our programs are) as string literals.
+function(slurmtune_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;LINKS")
+  slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
+  slurmtune_have_rooms(complete ${name} "${arg_DEPENDS}")
+  if(NOT complete)
+    return()
+  endif()
+  if(NOT arg_LABEL)
+    message(FATAL_ERROR "test ${name} needs a LABEL")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(
+    ${name}
+    PRIVATE SLURMTUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+            SLURMTUNE_BINARY_DIR="${PROJECT_BINARY_DIR}"
+            SLURMTUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
+                                          SKIP_RETURN_CODE 125)
+endfunction()
+
+# With SLURMTUNE_HEADER_CHECK: compiles every header of <room> as the only include of a source.
+function(slurmtune_check_headers room)
+  if(NOT SLURMTUNE_HEADER_CHECK)
+    return()
+  endif()
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src"
+       "${PROJECT_SOURCE_DIR}/src/slurmtune/${room}/*.hpp")
+  set(sources "")
+  foreach(header IN LISTS headers)
+    string(REPLACE "/" "_" source "${header}")
+    set(source "${PROJECT_BINARY_DIR}/headers/${source}.cpp")
+    # Twice: a header without #pragma once does not survive it.
+    file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+    list(APPEND sources "${source}")
+  endforeach()
+  if(sources)
+    add_library(slurmtune_${room}_headers OBJECT ${sources})
+    set_target_properties(slurmtune_${room}_headers PROPERTIES CXX_CLANG_TIDY "")
+    target_link_libraries(slurmtune_${room}_headers PRIVATE slurmtune_${room} slurmtune_options)
+  endif()
+endfunction()
+
+function(slurmtune_no_leftovers name leftovers)
+  if(leftovers)
+    message(FATAL_ERROR "${name}: arguments that mean nothing: ${leftovers}")
+  endif()
+endfunction()
