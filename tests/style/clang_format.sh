@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Every C++ and CUDA source is as clang-format writes it (`make fmt` mends it).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+mapfile -t files < <(find src tests examples -type f \
+    \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
+[ ${#files[@]} -gt 0 ] || { echo "no sources found in $PWD" >&2; exit 1; }
+clang-format --dry-run --Werror "${files[@]}"
+echo "${#files[@]} files, as clang-format writes them"

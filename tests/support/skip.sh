@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Sourced by tests that need what a machine may lack.
+#
+#   skip WHAT REASON   ends the test as skipped (exit 125, CTest's SKIP_RETURN_CODE). In CI, where
+#                      everything but a GPU is installed, it ends it as failed.
+
+skip() {
+    if [ "${CI:-}" = true ] && [ "$1" != gpu ]; then
+        echo "FAILED: in CI nothing but gpu may be skipped; $1: $2" >&2
+        exit 1
+    fi
+    echo "SKIPPED: $1: $2"
+    exit 125
+}
+
+# need_program WHAT PROGRAM…   skips unless every program is there
+need_program() {
+    local what=$1 program
+    shift
+    for program in "$@"; do
+        command -v "$program" > /dev/null || skip "$what" "$program is not installed"
+    done
+}
