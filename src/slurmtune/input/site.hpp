@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slurmtune {
+
+/// What is true of one cluster: a site file, with [slurm] of study.toml over it.
+struct Site {
+  std::string name = "generic";
+
+  // Where jobs go; "" = Slurm's own default.
+  std::string partition;
+  std::string reducer_partition;  ///< for reducers; "" = partition
+  std::string account;
+  std::string qos;
+  std::string constraint;
+  std::vector<std::string> sbatch_options;  ///< further options, one `--key=value` each, every job
+  std::vector<std::string> array_options;   ///< the same, array jobs only (`--gpus-per-node=4`)
+  std::vector<std::string> modules;         ///< shell lines at the head of every job script
+  bool exclusive = true;                    ///< array tasks ask for whole nodes
+
+  // Hardware of one node; absent = unknown.
+  std::optional<int> gpus_per_node;
+  std::optional<double> gpu_bytes;  ///< memory of one GPU (of one rank, where there is no GPU)
+  std::optional<int> cpus_per_node;
+
+  // Limits. The controller's own, where it tells them, win.
+  std::int64_t array_size_max = 1001;     ///< MaxArraySize: largest index + 1
+  std::int64_t submit_jobs_max = 1000;    ///< jobs of one user, array tasks counted one by one
+  std::int64_t walltime_max_s = 86'400;
+  double min_task_minutes = 10.0;         ///< experiments are packed so that a task lasts this long
+  double reducer_minutes = 10.0;
+  double fs_settle_s = 30.0;  ///< how long a file written on one node may stay unseen on another
+
+  // How the job script starts one runner rank a node, and how the runner starts a trial (an argv
+  // prefix; the launcher adds counts and node lists). Empty = the launcher's own default.
+  std::vector<std::string> runner_launch;
+  std::vector<std::string> trial_launch;
+};
+
+}  // namespace slurmtune

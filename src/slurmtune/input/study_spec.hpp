@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurmtune/record/configuration.hpp"
+
+namespace slurmtune {
+
+enum class StudyMode { tune, run };
+enum class Launcher { torch, srun, mpirun, command };
+enum class SubmitMode { automatic, graph, step, one_job, allocation, scripts, local };
+enum class ParameterType { integer, real, ordinal, categorical, boolean };
+enum class Scale { linear, log };
+enum class Direction { maximize, minimize };
+enum class MeasureSource { deepspeed, hf, megatron, nanotron, torchtitan, metrics_file, pattern };
+enum class StrategyKind { automatic, deepspeed, grid, random, halving, model };
+
+/// How ONE experiment runs: [trial].
+struct TrialSpec {
+  int nodes = 1;
+  int processes_per_node = 1;
+  Launcher launcher = Launcher::mpirun;
+  std::vector<std::string> command;  ///< argv with placeholders (formats.md, section 7)
+  std::string workdir = ".";         ///< relative to the directory of study.toml
+  std::vector<std::string> setup;    ///< shell lines, sourced once a task
+  std::map<std::string, std::string> env;
+  std::vector<std::string> container;  ///< argv prefix
+  std::vector<std::string> snapshot;   ///< globs below workdir, frozen into the study
+};
+
+/// A DeepSpeed study: [deepspeed] and the "autotuning" section of its config, merged.
+struct DeepSpeedSpec {
+  std::string config_path;       ///< as written in study.toml
+  std::string config_json;       ///< the user's ds_config, canonical JSON, without "autotuning"
+  bool fast = true;              ///< stop before the knobs
+  std::vector<int> zero_stages;  ///< sorted, each 0 to 3; never empty
+  bool zero_stages_given = false;  ///< by study.toml or by the config: then they are law
+  std::map<std::string, std::string> arg_mappings;  ///< ds key -> script flag, both trimmed
+
+  // The user's own values, which the baseline has: from the config, else (an "auto" with a mapped
+  // flag) from trial.command, else by DeepSpeed's batch arithmetic.
+  int zero_stage = 0;
+  std::int64_t micro_batch = 1;
+  std::int64_t gradient_accumulation = 1;
+};
+
+/// [batch]. The global batch is micro_batch x gradient_accumulation x data-parallel ranks.
+struct BatchSpec {
+  std::optional<std::int64_t> global;      ///< constant; absent = free
+  std::optional<std::int64_t> max_global;  ///< free only: the largest multiple under it is used
+  std::vector<std::int64_t> micro_batches;  ///< exactly these; empty = "auto"
+  std::int64_t micro_batch_cap = 1024;  ///< for "auto"; max_train_micro_batch_size_per_gpu
+};
+
+/// [model]; absent values are profiled.
+struct ModelSpec {
+  std::optional<double> params;
+  std::optional<double> hidden;
+};
+
+/// One [[parameter]].
+struct ParameterSpec {
+  std::string name;
+  ParameterType type = ParameterType::integer;
+  std::vector<Value> values;  ///< given ones; empty if `low` and `high` are
+  std::optional<double> low;
+  std::optional<double> high;
+  Scale scale = Scale::linear;
+  std::string role;    ///< "" = none
+  std::string when;    ///< expression, "" = always
+  std::string target;  ///< `json:PATH`, `arg:--flag`, `env:NAME`, `file:PATH#{placeholder}`, "" = only `{p:NAME}`
+  int line = 0;        ///< in study.toml
+};
+
+/// An expression that must hold, and the line it stands on.
+struct ConstraintSpec {
+  std::string expression;
+  int line = 0;
+};
+
+struct ObjectiveSpec {
+  Direction direction = Direction::maximize;
+  std::string metric = "throughput";  ///< metric name or expression over metrics
+  std::vector<ConstraintSpec> subject_to;
+};
+
+struct MeasureSpec {
+  MeasureSource source = MeasureSource::metrics_file;
+  std::string pattern;  ///< regular expression with named groups, for `pattern` only
+  int min_steps = 8;
+  int max_steps = 40;
+  double interval = 0.01;  ///< wanted relative width of the 95 % interval of step_s
+  double startup_s = 900.0;
+  double stall_s = 180.0;
+  double total_s = 0.0;  ///< 0 = derived from the others by the planner
+};
+
+struct SearchSpec {
+  StrategyKind strategy = StrategyKind::automatic;
+  int rounds = 4;
+  int width = 8;
+  double stop_gain = 0.01;
+};
+
+struct BudgetSpec {
+  std::optional<double> max_node_hours;
+  std::optional<double> max_gpu_hours;
+  std::optional<std::int64_t> max_experiments;
+  std::optional<int> max_concurrent_nodes;
+  std::string finish_by;  ///< as written: `07:30` or RFC 3339; "" = none
+  std::string window;     ///< as written: `20:00-07:00`; "" = none
+};
+
+/// A validated study.toml, merged with the ds_config beside it. Every field is within its bounds;
+/// what contradicts itself was refused. [slurm] is merged into the Site (site.hpp).
+struct StudySpec {
+  std::string path = "study.toml";  ///< for messages that come later
+  std::string name;
+  StudyMode mode = StudyMode::tune;
+  std::uint64_t seed = 1;
+  TrialSpec trial;
+  std::optional<DeepSpeedSpec> deepspeed;  ///< absent = a generic study
+  BatchSpec batch;
+  ModelSpec model;
+  std::vector<ParameterSpec> parameters;
+  std::vector<ConstraintSpec> constraints;
+  ObjectiveSpec objective;
+  MeasureSpec measure;
+  SearchSpec search;
+  BudgetSpec budget;
+  SubmitMode submit = SubmitMode::automatic;
+  int lanes = 1;
+  std::vector<std::string> notes;  ///< what was merged or assumed, one sentence each, to be shown
+
+  /// Ranks of one experiment; also the data-parallel size (no model parallelism yet).
+  [[nodiscard]] std::int64_t ranks() const {
+    return std::int64_t{trial.nodes} * trial.processes_per_node;
+  }
+};
+
+}  // namespace slurmtune
