@@ -75,24 +75,18 @@ function(slurmtune_add_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION lib/slurmtune)
 endfunction()
 
-# slurmtune_add_test(<name> LABEL <label> SOURCES … [DEPENDS <room>…] [LINKS <library>…]
-#                    [TIMEOUT <seconds>])
+# slurmtune_add_test(<name> LABEL <label>… SOURCES … [DEPENDS <room>…] [LINKS <library>…]
+#                    [CLUSTER] [TIMEOUT <seconds>])
 #
 # A Catch2 program and a CTest test of the same name. LABEL: unit, golden, contract, cluster, mpi,
 # gpu, regression, bench. The sources see SLURMTUNE_SOURCE_DIR, SLURMTUNE_BINARY_DIR and
-# SLURMTUNE_BIN_DIR (where our programs are) as string literals.
+# SLURMTUNE_BIN_DIR (where our programs are) as string literals. CLUSTER and TIMEOUT as below.
 function(slurmtune_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CLUSTER" "TIMEOUT" "LABEL;SOURCES;DEPENDS;LINKS")
   slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
   slurmtune_have_rooms(complete ${name} "${arg_DEPENDS}")
   if(NOT complete)
     return()
-  endif()
-  if(NOT arg_LABEL)
-    message(FATAL_ERROR "test ${name} needs a LABEL")
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
@@ -103,9 +97,47 @@ function(slurmtune_add_test name)
             SLURMTUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
-                                          SKIP_RETURN_CODE 125)
+  slurmtune_register_test(${name} "${arg_CLUSTER}" "${arg_LABEL}" "${arg_TIMEOUT}"
+                          "$<TARGET_FILE:${name}>")
+endfunction()
+
+# slurmtune_add_script_test(<name> LABEL <label>… COMMAND … [CLUSTER] [TIMEOUT <seconds>])
+#
+# A CTest test that is a command. It finds SLURMTUNE_SOURCE_DIR and SLURMTUNE_BIN_DIR in its
+# environment. Exit code 125 means skipped (tests/support/skip.sh). With CLUSTER it runs in
+# tests/cluster/with-cluster.sh, alone, on the cluster that the fixture brings up, and has the label
+# cluster too. TIMEOUT: 120 if not given.
+function(slurmtune_add_script_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CLUSTER" "TIMEOUT" "LABEL;COMMAND")
+  slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
+  slurmtune_register_test(${name} "${arg_CLUSTER}" "${arg_LABEL}" "${arg_TIMEOUT}"
+                          "${arg_COMMAND}")
+endfunction()
+
+set(SLURMTUNE_CLUSTER_RECORD "${PROJECT_BINARY_DIR}/cluster_dir")
+
+function(slurmtune_register_test name on_cluster labels timeout command)
+  if(NOT labels)
+    message(FATAL_ERROR "test ${name} needs a LABEL")
+  endif()
+  if(NOT timeout)
+    set(timeout 120)
+  endif()
+  set(environment SLURMTUNE_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+                  SLURMTUNE_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  if(on_cluster)
+    list(APPEND labels cluster)
+    list(REMOVE_DUPLICATES labels)
+    list(APPEND environment SLURMTUNE_CLUSTER_RECORD=${SLURMTUNE_CLUSTER_RECORD})
+    list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/cluster/with-cluster.sh")
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 125
+                                          ENVIRONMENT "${environment}")
+  if(on_cluster)
+    # A test may kill nodes: one at a time.
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED cluster RESOURCE_LOCK cluster)
+  endif()
 endfunction()
 
 # With SLURMTUNE_HEADER_CHECK: compiles every header of <room> as the only include of a source.

@@ -31,7 +31,7 @@ IMPURE_CODE = {
     r"\b(secure_)?getenv\s*\(|\bsetenv\s*\(|\benviron\b": "the environment",
     r"\bs?rand(om)?\s*\(|\bdrand48\s*\(|\brandom_device\b": "a random number that no seed fixes",
     r"\bfilesystem\b": "the file system",
-    r"\bf?open\s*\(": "a file",
+    r"\bfopen\s*\(|::open\s*\(": "a file",
     r"\bspdlog\b|\bstd::(cout|cerr|clog)\b": "a log",
     r"\bthread_local\b|\bstd::(thread|jthread|async)\b": "a thread",
 }
@@ -134,8 +134,23 @@ def check_vendors(source):
             if re.match(pattern, name) and not source.path.startswith(places or "\0"):
                 where = " or ".join(places) or ".cu files"
                 yield line, "vendor", f"{name} may be included only by {where}"
-        if source.room() and source.suffix == ".hpp" and HEAVY_HEADERS.match(name):
-            yield line, "heavy", f"{name} belongs into a .cpp file; declare, or use a _fwd header"
+
+
+def check_heavy(sources):
+    """A header with a heavy include may serve the .cpp files of its room, but no other header."""
+    headers = [s for s in sources if s.suffix == ".hpp" and s.room()]
+    heavy = {
+        f'"{source.path.removeprefix("src/")}"': name
+        for source in headers
+        for _, name in source.includes()
+        if HEAVY_HEADERS.match(name)
+    }
+    for source in sources:
+        for line, name in source.includes() if source.room() else ():
+            if name not in heavy:
+                continue
+            if source.suffix == ".hpp" or f'"slurmtune/{source.room()}/' not in name:
+                yield source.path, line, "heavy", f"{name} drags in {heavy[name]}"
 
 
 def check_calls(source):
@@ -186,11 +201,13 @@ def files(root):
 
 
 def violations(root):
-    for path in files(root):
-        source = Source(root, path)
+    sources = [Source(root, path) for path in files(root)]
+    for source in sources:
         for check in CHECKS:
             for line, rule, what in check(source):
-                yield f"{path}:{line}: [{rule}] {what}"
+                yield f"{source.path}:{line}: [{rule}] {what}"
+    for path, line, rule, what in check_heavy(sources):
+        yield f"{path}:{line}: [{rule}] {what}"
 
 
 def main():

@@ -32,7 +32,6 @@ PLANTED = (
     ("vendor", ROOM + "execute/scheduler.cpp", "#include <slurm/slurm.h>\n"),
     ("vendor", ROOM + "tune/a.cpp", "#include <mpi.h>\n"),
     ("vendor", "examples/minitrain/a.cpp", "#include <cuda_runtime.h>\n"),
-    ("heavy", ROOM + "record/a.hpp", "#include <nlohmann/json.hpp>\n"),
     ("call", ROOM + "tune/a.cpp", "void f() { std::exit(1); }\n"),
     ("call", "examples/minitrain/a.cpp", "int f() { return system(0); }\n"),
     ("length", ROOM + "tune/a.cpp", "int f();\n" * 400),
@@ -75,12 +74,19 @@ class CheckStyle(unittest.TestCase):
         for path in (ROOM + "plan/a.cpp", "cmake/A.cmake", "scripts/a.sh", "CMakeLists.txt"):
             self.assertIn("[licence]", "".join(check([(path, "\n")])))
 
+    def test_a_heavy_header_is_for_the_sources_of_its_room(self):
+        heavy = (ROOM + "record/json_text.hpp", SPDX + "#include <nlohmann/json.hpp>\n")
+        include = SPDX + '#include "slurmtune/record/json_text.hpp"\n'
+        self.assertEqual(check([heavy, (ROOM + "record/a.cpp", include)]), [])
+        for path in ("record/a.hpp", "plan/a.cpp"):
+            self.assertIn("[heavy]", "".join(check([heavy, (ROOM + path, include)])))
+
     def test_a_clean_tree_has_no_violation(self):
         self.assertEqual(check([(path, SPDX + text) for path, text in CLEAN]), [])
 
     def test_every_rule_has_a_planted_violation(self):
         source = Path(check_style.__file__).read_text(encoding="utf-8")
-        rules = {rule for rule, _, _ in PLANTED} | {"licence"}
+        rules = {rule for rule, _, _ in PLANTED} | {"licence", "heavy"}
         for rule in rules:
             self.assertIn(f'"{rule}", ', source)
         yielded = set(check_style.re.findall(r'yield [^\n"]+, "([a-z]+)", ', source))
