@@ -62,6 +62,7 @@ Expected<Instant> parse_instant(std::string_view text) {
   int milliseconds = 0;
   if (at < text.size() && text[at] == '.') {
     int scale = 100;
+    if (!digits(text, at + 1, 1)) return refuse();
     for (++at; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10) {
       milliseconds += (text[at] - '0') * scale;
     }
