@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/base/instant.hpp"
+
+namespace slurmtune {
+
+/// Slurm's number of a job; of an array, the number that its tasks share.
+struct JobId {
+  std::int64_t number = 0;
+
+  auto operator<=>(const JobId&) const = default;
+};
+
+/// A state that is not known is `unknown`, never an error.
+enum class JobState {
+  pending,
+  running,    ///< also completing, configuring, suspended: it may still write
+  completed,  ///< exit code 0
+  failed,
+  cancelled,
+  timed_out,
+  node_failed,
+  preempted,
+  out_of_memory,
+  unknown,
+};
+
+/// True if no process of such a job runs or will run.
+[[nodiscard]] bool is_over(JobState state);
+[[nodiscard]] std::string_view name_of(JobState state);
+
+/// One job, or one array of jobs, as the batch system is asked for it.
+struct JobRequest {
+  std::string name;     ///< unique in the study: the key by which a lost submit is found
+  std::string script;   ///< absolute path; its #SBATCH lines hold the resources
+  std::string workdir;  ///< absolute
+  std::optional<std::int64_t> array_tasks;    ///< tasks 0 … n-1; absent = a single job
+  std::optional<std::int64_t> array_at_once;  ///< throttle (`%N`)
+  std::vector<JobId> after_any;               ///< starts once all of these have ended, however
+  std::optional<Instant> begin;               ///< not before
+};
+
+/// The state of one job or of one group of array tasks.
+struct JobReport {
+  JobId job;
+  std::optional<std::int64_t> task;  ///< absent: the whole job, or the pending rest of an array
+  std::string name;
+  JobState state = JobState::unknown;
+  std::string reason;  ///< the batch system's word: Dependency, Priority, Resources, …
+  std::string nodes;   ///< node list, "" while pending
+};
+
+/// The batch system as a study needs it. One suite (tests/contract) holds for every implementation.
+class Scheduler {
+ public:
+  Scheduler() = default;
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  virtual ~Scheduler() = default;
+
+  /// Errors: unavailable if the controller does not answer (the job may exist: look with `find`),
+  /// invalid_input if it refuses (no such partition, array too large, …), in its own words.
+  [[nodiscard]] virtual Expected<JobId> submit(const JobRequest& job) = 0;
+
+  /// The job of that name, of this user, still known to the controller; the newest if several.
+  [[nodiscard]] virtual Expected<std::optional<JobId>> find(const std::string& name) = 0;
+
+  /// One query for all of `jobs`. A job that the controller no longer knows is left out, as are
+  /// array tasks that were cancelled while pending: what is not reported is over.
+  [[nodiscard]] virtual Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) = 0;
+
+  /// Cancels a job with all its tasks. A job that is over or unknown is no error.
+  [[nodiscard]] virtual Expected<void> cancel(JobId job) = 0;
+
+  /// Cancels tasks [first, end) of an array, running or not. Ended ones are no error.
+  [[nodiscard]] virtual Expected<void> cancel_tasks(JobId job, std::int64_t first,
+                                                    std::int64_t end) = 0;
+
+  /// What speaks to the batch system: `slurm commands 22.05.8`, `libslurm 22.05.8`, `local`.
+  [[nodiscard]] virtual std::string description() const = 0;
+};
+
+}  // namespace slurmtune
