@@ -83,6 +83,7 @@ Json json_of(const Next& next) {
                {"worst_node_seconds", next.worst_node_seconds},
                {"reserved_node_seconds", next.reserved_node_seconds}};
   if (!next.stage.empty()) json["stage"] = next.stage.text;
+  if (!next.manifest_sha256.empty()) json["manifest_sha256"] = next.manifest_sha256;
   return json;
 }
 
@@ -96,6 +97,7 @@ Expected<Next> next_from_json(const Json& json, std::string_view where) {
   fields.optional("walltime_s", next.walltime_s);
   fields.optional("worst_node_seconds", next.worst_node_seconds);
   fields.optional("reserved_node_seconds", next.reserved_node_seconds);
+  fields.optional("manifest_sha256", next.manifest_sha256);
   fields.check(next.action == NextAction::finish || !next.stage.empty(),
                "stage is missing: only the action finish has none");
   return fields.into(std::move(next));

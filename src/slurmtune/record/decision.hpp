@@ -72,6 +72,7 @@ struct Next {
   std::int64_t walltime_s = 0;
   std::int64_t worst_node_seconds = 0;
   std::int64_t reserved_node_seconds = 0;
+  std::string manifest_sha256;  ///< of the manifest that this releases; empty on finish
 
   bool operator==(const Next&) const = default;
 };
