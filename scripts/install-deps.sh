@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# install-deps.sh [build] [test] [dev]
+#
+# Installs what is missing of the packages that a build, the tests, or development needs: all of
+# them if none is named. On Debian 12 or a later relative, as root or with sudo. Without either it
+# only looks, and says what is missing. Where nothing is missing, apt is not run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/steps.sh
+
+build=(
+    g++ cmake ninja-build ccache pkg-config
+    libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libexpected-dev
+    libmuparser-dev libssl-dev libopenmpi-dev openmpi-bin
+)
+test=(
+    catch2 libslurm-dev slurmctld slurmd slurm-client munge
+    python3 shellcheck clang-format procps iproute2 hostname util-linux
+)
+dev=(make git clang-tidy)
+
+case ${1:-} in -h | --help) sed -n '4,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+[ $# -gt 0 ] || set -- build test dev
+wanted=()
+for list in "$@"; do
+    case $list in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    dev) wanted+=("${dev[@]}") ;;
+    *) echo "install-deps.sh: no list '$list'; there are build, test and dev" >&2; exit 2 ;;
+    esac
+done
+
+command -v dpkg-query > /dev/null || fail "this is not Debian; needed by their Debian names:
+  ${wanted[*]}"
+
+missing=()
+for package in "${wanted[@]}"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+    echo "all ${#wanted[@]} packages are there"
+    exit 0
+fi
+
+may_sudo() { # without a password, or with one if there is somebody to ask
+    command -v sudo > /dev/null || return 1
+    sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }
+}
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo)
+    may_sudo || fail "packages are missing, and you are neither root nor may you use sudo. As root:
+  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+apt() { # arguments of apt-get… -> its progress, shortened; all of it if it fails
+    if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 "$@" \
+        < /dev/null 2>&1 | tee "$log" |
+        awk '/^Need to get|newly installed/ { print "  " $0 }
+             /^Unpacking/ { unpacked++ }
+             /^Setting up/ && ++ready % 20 == 0 { print "  " ready " of " unpacked " set up" }
+             { fflush() }'; then
+        cat "$log" >&2
+        return 1
+    fi
+}
+
+echo "to install: ${missing[*]}"
+for attempt in 1 2 3; do
+    apt update && break
+    [ "$attempt" -lt 3 ] || fail "apt-get update failed three times"
+    echo "  apt-get update failed; again in $((attempt * 10)) s"
+    sleep $((attempt * 10))
+done
+apt install --no-install-recommends "${missing[@]}" || fail "apt-get install failed"
+echo "installed ${#missing[@]} packages and what they need"

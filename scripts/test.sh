@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test.sh [CTEST ARGUMENT…]
+#
+# Installs what is missing, builds, and runs all tests but the benchmarks (make bench). Ends with
+# "N passed, N failed, N skipped" and exit code 0 only if none failed. Arguments go to ctest:
+# `scripts/test.sh -L unit`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/steps.sh
+case ${1:-} in -h | --help) sed -n '4,8s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+
+step "install"
+scripts/install-deps.sh build test
+
+build_release all -- -D SLURMTUNE_TESTS=ON -D SLURMTUNE_HEADER_CHECK=ON
+
+# However the tests end, the cluster that they share does not outlive them.
+trap 'tests/cluster/fixture.sh down build/release/cluster_dir' EXIT
+trap 'exit 130' INT TERM
+
+step "test"
+result=build/release/ctest.xml
+rm -f "$result"
+# A job or a trial inherits this, and so is known as ours.
+export SLURMTUNE_TEST_RUN=$$-$RANDOM
+ctest_exit=0
+ctest --test-dir build/release --output-on-failure --no-tests=error --output-junit "$PWD/$result" \
+    -LE '^bench$' "$@" || ctest_exit=$?
+
+step "processes left behind"
+leftover_exit=0
+tests/support/leftovers.sh "$SLURMTUNE_TEST_RUN" "$PWD/build/release" || leftover_exit=$?
+
+step_end
+echo
+echo "all of it took $(total)"
+scripts/ctest_summary.py "$result" --ctest-exit "$ctest_exit" --leftovers-exit "$leftover_exit"
