@@ -21,6 +21,7 @@ struct StageHistory {
 };
 
 /// The frame that a stage's manifest must fit in; made by the planner (plan sees generate).
+/// Limits of trials, and how many fit in a task's walltime: task_time.hpp.
 struct StageRequest {
   StudyId study;
   std::string inputs;
