@@ -31,7 +31,7 @@ ctest --test-dir build/release --output-on-failure --no-tests=error --output-jun
 
 step "processes left behind"
 leftover_exit=0
-tests/support/leftovers.sh "$SLURMTUNE_TEST_RUN" "$PWD/build/release" || leftover_exit=$?
+tests/support/leftovers.py "$SLURMTUNE_TEST_RUN" "$PWD/build/release" || leftover_exit=$?
 
 step_end
 echo

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# leftovers.sh finds a process that was left behind, and nothing where none was.
+# leftovers.py finds a process that was left behind, and nothing where none was.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 mark=leftovers-test-$$-$RANDOM
-check() { tests/support/leftovers.sh "$mark" /nonexistent; }
+check() { tests/support/leftovers.py "$mark" /nonexistent; }
 
 check || { echo "FAILED: found a process where there is none" >&2; exit 1; }
 
