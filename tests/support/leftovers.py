@@ -5,8 +5,8 @@
     leftovers.py MARK BUILD_DIRECTORY
 
 A process is the tests' if MARK is its SLURMTUNE_TEST_RUN, if its program is in BUILD_DIRECTORY, or
-if it holds a file of the test cluster open (Slurm's daemons overwrite their environment). This script
-and its parents are not among them.
+if it holds a file of the test cluster open (Slurm's daemons overwrite their environment). This
+script and its parents are not among them.
 """
 
 import os
