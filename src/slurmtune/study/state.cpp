@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/study/state.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace slurmtune {
+
+namespace {
+
+JobRecord& job_named(StudyState& state, const std::string& name) {
+  const auto found = std::find_if(state.jobs.begin(), state.jobs.end(),
+                                  [&](const JobRecord& job) { return job.name == name; });
+  if (found != state.jobs.end()) return *found;
+  JobRecord& job = state.jobs.emplace_back();
+  job.name = name;
+  return job;
+}
+
+/// Applies one event; each overload moves only what its event is about.
+struct Fold {
+  StudyState& state;
+  Instant at;
+
+  void operator()(const StudyCreated& event) const { state.created = event; }
+  void operator()(const PlanMade& /*event*/) const {}
+  void operator()(const SubmitIntended& event) const {
+    JobRecord& job = job_named(state, event.name);
+    job.stage = event.stage;
+    job.kind = event.kind;
+    job.attempt = event.attempt;
+    job.first_slice = event.first_slice;
+    job.tasks = event.tasks;
+    job.by = event.by;
+    job.intended_at = at;
+    job.lost = false;
+  }
+  void operator()(const Submitted& event) const {
+    JobRecord& job = job_named(state, event.name);
+    job.stage = event.stage;
+    job.kind = event.kind;
+    job.attempt = event.attempt;
+    job.first_slice = event.first_slice;
+    job.tasks = event.tasks;
+    job.job = event.job;
+    job.lost = false;
+  }
+  void operator()(const SubmitLost& event) const { job_named(state, event.name).lost = true; }
+  void operator()(const Decided& event) const { state.decided.insert(event.stage); }
+  void operator()(const Released& event) const { state.released[event.stage] = event.slices; }
+  void operator()(const SlicesDropped& event) const {
+    state.dropped.insert({event.job, event.first});
+  }
+  void operator()(const Cancelled& /*event*/) const { state.cancelled = true; }
+  void operator()(const Extended& /*event*/) const {}
+  void operator()(const Resumed& /*event*/) const {}
+  void operator()(const Finished& event) const { state.finished = event; }
+};
+
+}  // namespace
+
+std::vector<const JobRecord*> StudyState::jobs_of(const StageName& stage, JobKind kind) const {
+  std::vector<const JobRecord*> found;
+  for (const JobRecord& job : jobs) {
+    if (job.stage == stage && job.kind == kind && job.job) found.push_back(&job);
+  }
+  return found;
+}
+
+const JobRecord* StudyState::open_intent() const {
+  const auto found = std::find_if(jobs.begin(), jobs.end(), [](const JobRecord& job) {
+    return !job.job && !job.lost;
+  });
+  return found == jobs.end() ? nullptr : &*found;
+}
+
+int StudyState::next_attempt(const StageName& stage, JobKind kind) const {
+  int next = 0;
+  for (const JobRecord& job : jobs) {
+    if (job.stage == stage && job.kind == kind) next = std::max(next, job.attempt + 1);
+  }
+  return next;
+}
+
+Expected<StudyState> fold(std::span<const Event> events) {
+  if (events.empty() || !std::holds_alternative<StudyCreated>(events.front().body)) {
+    return corrupt_data("the journal does not begin with study_created; is this a study?");
+  }
+  StudyState state;
+  for (const Event& event : events) {
+    std::visit(Fold{state, event.at}, event.body);
+    state.last_event = event.number;
+  }
+  return state;
+}
+
+std::string job_name(const StudyId& study, const StageName& stage, JobKind kind, int attempt) {
+  const std::string head = "st-" + study.text.substr(0, 8);
+  const std::string middle = stage.empty() ? "" : "-" + stage.text;
+  return fmt::format("{}{}-{}-{}", head, middle, name_of(kind), attempt);
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/study/event.hpp"
+
+namespace slurmtune {
+
+/// A job of a study as the journal knows it.
+struct JobRecord {
+  std::string name;
+  StageName stage;
+  JobKind kind = JobKind::array;
+  int attempt = 0;
+  std::int64_t first_slice = 0;
+  std::optional<std::int64_t> tasks;  ///< absent: a single job
+  std::optional<std::int64_t> job;    ///< absent: intended only
+  bool lost = false;                  ///< the batch system knew no job of that name
+  std::string by;                     ///< who intended it, `host:pid`
+  Instant intended_at;
+
+  bool operator==(const JobRecord&) const = default;
+};
+
+/// What the journal says so far: a fold over its events, nothing else.
+struct StudyState {
+  StudyCreated created;
+  std::int64_t last_event = 0;
+  std::vector<JobRecord> jobs;  ///< in the order of their first event
+  std::set<StageName> decided;
+  std::map<StageName, std::int64_t> released;  ///< stage -> slices that may run
+  std::set<std::pair<std::int64_t, std::int64_t>> dropped;  ///< (job, first slice) cut off
+  bool cancelled = false;
+  std::optional<Finished> finished;
+
+  bool operator==(const StudyState&) const = default;
+
+  /// Jobs of one stage and kind that exist (not merely intended, not lost), oldest first.
+  [[nodiscard]] std::vector<const JobRecord*> jobs_of(const StageName& stage, JobKind kind) const;
+  /// The intent that nobody has completed yet, if there is one.
+  [[nodiscard]] const JobRecord* open_intent() const;
+  /// The attempt that the next job of this stage and kind would be.
+  [[nodiscard]] int next_attempt(const StageName& stage, JobKind kind) const;
+};
+
+/// Folds a journal. Errors: corrupt_data if it does not begin with study_created.
+[[nodiscard]] Expected<StudyState> fold(std::span<const Event> events);
+
+/// `st-<first 8 of study>-<stage>-<a|r|guard|final>-<attempt>`; no stage for guard and final.
+[[nodiscard]] std::string job_name(const StudyId& study, const StageName& stage, JobKind kind,
+                                   int attempt);
+
+}  // namespace slurmtune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "slurmtune/generate/experiment_generator.hpp"
+#include "slurmtune/plan/plan.hpp"
+#include "slurmtune/record/decision.hpp"
+#include "slurmtune/record/manifest.hpp"
+#include "slurmtune/record/verdict.hpp"
+#include "slurmtune/study/state.hpp"
+
+namespace slurmtune {
+
+/// One stage as its files show it.
+struct StageView {
+  std::optional<Manifest> manifest;
+  std::optional<Decision> decision;
+  std::vector<Shard> shards;
+};
+
+/// Everything that one look at a study saw. `decide` sees nothing else.
+struct StudyView {
+  Plan plan;
+  StudyState state;
+  std::vector<StageView> stages;  ///< as plan.stages
+
+  /// Jobs that run or will run, by number; absent if the batch system could not be asked.
+  std::optional<std::set<std::int64_t>> live_jobs;
+  /// True once open shards were waited for as long as the filesystem may need to show them.
+  bool settled = false;
+  /// True if whoever intended a submission is known to be dead (same host, no such process).
+  bool submitter_is_dead = false;
+  bool deadline_near = false;  ///< no further stage can end before the deadline
+  std::optional<std::int64_t> own_job;  ///< the job that this process runs in
+
+  [[nodiscard]] bool is_live(const JobRecord& job) const {
+    return job.job && live_jobs && live_jobs->contains(*job.job);
+  }
+};
+
+/// Index of the stage that is being worked on: the one the last decision names, or the first.
+/// `plan.stages.size()` if the last decision says finish.
+[[nodiscard]] std::size_t current_stage(const StudyView& view);
+
+/// Slices of a stage that neither ended nor have verdicts for all of their experiments, sorted.
+[[nodiscard]] std::vector<std::int64_t> open_slices(const StageView& stage);
+
+/// Manifests and verdicts of the stages up to and including `last`, those that have a manifest.
+[[nodiscard]] std::vector<StageHistory> history_of(const StudyView& view, std::size_t last);
+
+/// Node-seconds of all tasks so far. A task without task_end is charged to its limit.
+[[nodiscard]] std::int64_t spent_node_seconds(const StudyView& view);
+
+}  // namespace slurmtune

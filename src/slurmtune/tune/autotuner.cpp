@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/tune/autotuner.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "slurmtune/base/hash.hpp"
+#include "slurmtune/report/outputs.hpp"
+#include "slurmtune/study/files.hpp"
+#include "slurmtune/tune/job_requests.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// More actions than any process of any study takes; a bound on the loop.
+constexpr int actions_max = 100'000;
+/// How often files are looked at again while shards are waited for.
+constexpr std::chrono::milliseconds settle_step{500};
+
+}  // namespace
+
+Autotuner::Autotuner(StudyDirectory directory, StudyInput input, Plan plan,
+                     TuningExecutor& executor, World world)
+    : directory_(std::move(directory)),
+      input_(std::move(input)),
+      plan_(std::move(plan)),
+      executor_(&executor),
+      world_(std::move(world)),
+      journal_(directory_.journal(), world_.after_event) {}
+
+Expected<Autotuner> Autotuner::open(StudyDirectory directory, TuningExecutor& executor,
+                                    World world) {
+  SLURMTUNE_TRY(StudyInput input, directory.read_input());
+  SLURMTUNE_TRY(Plan plan, directory.read_plan());
+  return Autotuner(std::move(directory), std::move(input), std::move(plan), executor,
+                   std::move(world));
+}
+
+Expected<StudyState> Autotuner::advance(const Intent& intent) {
+  live_jobs_.reset();
+  settled_ = false;
+  for (int i = 0; i < actions_max; ++i) {
+    SLURMTUNE_TRY(const StudyView view, look(Queue::ask));
+    SLURMTUNE_TRY(const auto action, decide(view, intent, world_.now()));
+    if (!action) return view.state;
+    SLURMTUNE_CHECK(std::visit([&](const auto& body) { return act(view, body); }, *action));
+  }
+  return corrupt_data(fmt::format("{}: the study does not come to rest; please report this",
+                                  directory_.root().string()));
+}
+
+Expected<StudyView> Autotuner::look(Queue queue) {
+  StudyView view;
+  SLURMTUNE_TRY(const auto events, journal_.read());
+  SLURMTUNE_TRY(view.state, fold(events));
+  view.plan = plan_;
+  for (const PlannedStage& stage : plan_.stages) {
+    StageView& files = view.stages.emplace_back();
+    SLURMTUNE_TRY(files.manifest, directory_.read_manifest(stage.name));
+    SLURMTUNE_TRY(files.decision, directory_.read_decision(stage.name));
+    if (!files.manifest) continue;
+    const auto jobs = view.state.jobs_of(stage.name, JobKind::array);
+    SLURMTUNE_TRY(files.shards, directory_.read_shards(stage.name, jobs));
+  }
+  view.settled = settled_;
+  view.own_job = world_.own_job;
+  const JobRecord* intent = view.state.open_intent();
+  view.submitter_is_dead = intent != nullptr && world_.is_dead && world_.is_dead(intent->by);
+  if (view.state.created.deadline) {
+    const std::size_t current = current_stage(view);
+    const std::size_t next = std::min(current + 1, plan_.stages.size() - 1);
+    const std::chrono::seconds needed(plan_.stages[next].task_walltime_s);
+    view.deadline_near = world_.now() + needed + guard_margin > *view.state.created.deadline;
+  }
+  if (queue == Queue::ask) SLURMTUNE_CHECK(ask_queue(view));
+  return view;
+}
+
+Expected<void> Autotuner::ask_queue(StudyView& view) {
+  if (!live_jobs_) {
+    std::vector<JobId> jobs;
+    for (const JobRecord& job : view.state.jobs) {
+      if (job.job) jobs.push_back({*job.job});
+    }
+    live_jobs_.emplace();
+    if (!jobs.empty()) {
+      const auto reports = executor_->report(jobs);
+      if (!reports) {
+        // Much can be done without the queue; `decide` says so where it cannot.
+        say(reports.error().message);
+        live_jobs_.reset();
+        return {};
+      }
+      for (const JobReport& report : *reports) {
+        if (!is_over(report.state)) live_jobs_->insert(report.job.number);
+      }
+    }
+  }
+  view.live_jobs = live_jobs_;
+  return {};
+}
+
+Expected<Journal::Append> Autotuner::append(const StudyView& view, EventBody body) {
+  return journal_.append(view.state.last_event + 1, world_.now(), std::move(body));
+}
+
+Spending Autotuner::spending_of(const StudyView& view) const {
+  return {.node_seconds = spent_node_seconds(view),
+          .deadline_passed = view.deadline_near,
+          .cancelled = view.state.cancelled};
+}
+
+void Autotuner::say(const std::string& line) const {
+  if (world_.say) world_.say(line);
+}
+
+// --- Actions ---
+
+Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
+  SLURMTUNE_TRY(const JobRequest request,
+                prepare_job(directory_, input_, plan_, view.state, action));
+  SubmitIntended intent{.stage = action.stage, .kind = action.kind, .attempt = action.attempt,
+                        .name = request.name, .first_slice = action.first_slice,
+                        .tasks = action.tasks, .by = world_.who};
+  SLURMTUNE_TRY(const auto appended, append(view, intent));
+  if (appended == Journal::Append::lost) return {};
+  const auto job = executor_->submit(request);
+  StudyView after = view;
+  after.state.last_event += 1;
+  if (!job) {
+    // A refusal is final: nothing was submitted. Otherwise the intent stays open, to be looked up.
+    if (job.error().kind == ErrorKind::invalid_input) {
+      SLURMTUNE_CHECK(append(after, SubmitLost{request.name}));
+    }
+    return tl::unexpected<Error>(job.error());
+  }
+  if (live_jobs_) live_jobs_->insert(job->number);
+  SLURMTUNE_CHECK(append(after, Submitted{.name = request.name, .stage = action.stage,
+                                          .kind = action.kind, .attempt = action.attempt,
+                                          .job = job->number, .first_slice = action.first_slice,
+                                          .tasks = action.tasks}));
+  say(fmt::format("submitted {} as job {}", request.name, job->number));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const LookUpJob& action) {
+  SLURMTUNE_TRY(const auto found, executor_->find(action.name));
+  if (!found) {
+    SLURMTUNE_CHECK(append(view, SubmitLost{action.name}));
+    return {};
+  }
+  const JobRecord* intent = view.state.open_intent();
+  SLURMTUNE_ASSERT(intent != nullptr && intent->name == action.name);
+  SLURMTUNE_CHECK(append(view, Submitted{.name = intent->name, .stage = intent->stage,
+                                         .kind = intent->kind, .attempt = intent->attempt,
+                                         .job = found->number, .first_slice = intent->first_slice,
+                                         .tasks = intent->tasks}));
+  live_jobs_.reset();
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) {
+  const auto deadline = world_.now() + std::chrono::milliseconds(static_cast<std::int64_t>(
+                                           input_.site.fs_settle_s * 1000.0));
+  const StageName& name = plan_.stages[action.stage].name;
+  while (world_.now() < deadline) {
+    SLURMTUNE_TRY(const StudyView again, look(Queue::skip));
+    if (open_slices(again.stages[action.stage]).empty()) return {};
+    world_.sleep(settle_step);
+  }
+  settled_ = true;
+  say(fmt::format("{}: {} tasks left no task_end; what they measured counts, the rest is lost",
+                  name.text, open_slices(view.stages[action.stage]).size()));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) {
+  const StageName& name = plan_.stages[action.stage].name;
+  const auto history = history_of(view, action.stage);
+  SLURMTUNE_TRY(Reduction reduction,
+                ResultAnalyzer(input_, plan_).reduce(history, spending_of(view)));
+  // The proposal is there before the decision that names it; the decision is the point of no
+  // return, and the first one wins: another reducer may have seen other verdicts.
+  if (reduction.next) {
+    SLURMTUNE_TRY(const std::string bytes, render_manifest(*reduction.next));
+    reduction.decision.next.manifest_sha256 = sha256_hex(bytes);
+    const StageName& next = reduction.next->stage;
+    SLURMTUNE_CHECK(make_private_directory(directory_.stage(next)));
+    SLURMTUNE_CHECK(publish_file(
+        directory_.proposal_path(next, reduction.decision.next.manifest_sha256), bytes));
+  }
+  SLURMTUNE_TRY(const std::string text, render_decision(reduction.decision));
+  SLURMTUNE_TRY(const Published published, publish_file(directory_.decision_path(name), text));
+  if (published == Published::before_different) {
+    say(fmt::format("{}: another reducer decided first; its decision stands", name.text));
+  }
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const RecordDecision& action) {
+  const StageName& name = plan_.stages[action.stage].name;
+  SLURMTUNE_TRY(const std::string text, read_file(directory_.decision_path(name)));
+  SLURMTUNE_CHECK(append(view, Decided{name, sha256_hex(text)}));
+  const Next& next = view.stages[action.stage].decision->next;
+  say(next.action == NextAction::finish
+          ? fmt::format("{} decided: finish", name.text)
+          : fmt::format("{} decided: {} {}, {} experiments in {} tasks", name.text,
+                        name_of(next.action), next.stage.text, next.experiments, next.slices));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const ReleaseStage& action) {
+  const StageName& name = plan_.stages[action.stage].name;
+  const Next& next = view.stages[action.decided].decision->next;
+  SLURMTUNE_TRY(const std::string bytes,
+                read_file(directory_.proposal_path(name, next.manifest_sha256)));
+  if (sha256_hex(bytes) != next.manifest_sha256) {
+    return corrupt_data(fmt::format("{}: is not the manifest that the decision of {} names",
+                                    directory_.proposal_path(name, next.manifest_sha256).string(),
+                                    plan_.stages[action.decided].name.text));
+  }
+  SLURMTUNE_CHECK(make_stage_directories(directory_, name));
+  SLURMTUNE_TRY(const Published published, publish_file(directory_.manifest_path(name), bytes));
+  if (published == Published::before_different) {
+    return corrupt_data(fmt::format("{}: differs from what the decision of {} names",
+                                    directory_.manifest_path(name).string(),
+                                    plan_.stages[action.decided].name.text));
+  }
+  SLURMTUNE_CHECK(append(view, Released{name, next.slices, next.walltime_s}));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
+  if (action.first == 0) {
+    SLURMTUNE_CHECK(executor_->cancel({action.job}));
+    if (live_jobs_) live_jobs_->erase(action.job);
+  } else {
+    SLURMTUNE_CHECK(executor_->cancel_tasks({action.job}, action.first, action.end));
+  }
+  SLURMTUNE_CHECK(
+      append(view, SlicesDropped{action.stage, action.job, action.first, action.end}));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& /*view*/, const CancelJob& action) {
+  SLURMTUNE_CHECK(executor_->cancel({action.job}));
+  if (live_jobs_) live_jobs_->erase(action.job);
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const RecordCancelled& /*action*/) {
+  SLURMTUNE_CHECK(append(view, Cancelled{world_.who}));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const FinishStudy& action) {
+  TuningResult result;
+  if (action.decided) {
+    result = *view.stages[*action.decided].decision->result;
+  } else {
+    const auto history = history_of(view, plan_.stages.size() - 1);
+    result = ResultAnalyzer(input_, plan_).result(history, spending_of(view), action.stop);
+  }
+  SLURMTUNE_CHECK(write_outputs(directory_, input_, plan_, view, result));
+  Finished event{.stop = result.stop, .best = std::nullopt};
+  if (result.best) event.best = result.best->configuration;
+  SLURMTUNE_TRY(const auto appended, append(view, event));
+  if (appended == Journal::Append::won) say(fmt::format("finished: {}", result.why));
+  return {};
+}
+
+}  // namespace slurmtune

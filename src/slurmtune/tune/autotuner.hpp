@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "slurmtune/analyze/result_analyzer.hpp"
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/execute/tuning_executor.hpp"
+#include "slurmtune/study/decide.hpp"
+#include "slurmtune/study/study_directory.hpp"
+#include "slurmtune/tune/world.hpp"
+
+namespace slurmtune {
+
+/// Orchestrates a study: look, fold, decide, act, until the role has nothing left to do.
+///
+/// It generates, executes and analyzes nothing itself: ExperimentGenerator (through
+/// ResultAnalyzer), TuningExecutor and ResultAnalyzer do. Any number of processes may do this at
+/// once, and each may die at any instant: what is published is published once, and whoever comes
+/// next goes on from there.
+class Autotuner {
+ public:
+  /// Opens a study for this process. `executor` must outlive the Autotuner.
+  [[nodiscard]] static Expected<Autotuner> open(StudyDirectory directory, TuningExecutor& executor,
+                                                World world);
+
+  /// Does everything that the intent's role asks for. Returns the state that it left.
+  /// Errors: those of `decide`, of the batch system and of the disk.
+  [[nodiscard]] Expected<StudyState> advance(const Intent& intent);
+
+  /// One look at the files and, unless `Queue::skip`, at the batch system.
+  enum class Queue { ask, skip };
+  [[nodiscard]] Expected<StudyView> look(Queue queue);
+
+  [[nodiscard]] const StudyDirectory& directory() const { return directory_; }
+  [[nodiscard]] const StudyInput& input() const { return input_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+
+ private:
+  Autotuner(StudyDirectory directory, StudyInput input, Plan plan, TuningExecutor& executor,
+            World world);
+
+  [[nodiscard]] Expected<void> act(const StudyView& view, const SubmitJob& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const LookUpJob& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const AwaitShards& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const ReduceStage& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const RecordDecision& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const ReleaseStage& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const DropTasks& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const CancelJob& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const RecordCancelled& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const FinishStudy& action);
+
+  /// Appends the event after the last one that `view` saw. Losing is no error: the next look shows
+  /// what the winner did.
+  [[nodiscard]] Expected<Journal::Append> append(const StudyView& view, EventBody body);
+  [[nodiscard]] Expected<void> ask_queue(StudyView& view);
+  [[nodiscard]] Spending spending_of(const StudyView& view) const;
+  void say(const std::string& line) const;
+
+  StudyDirectory directory_;
+  StudyInput input_;
+  Plan plan_;
+  TuningExecutor* executor_;
+  World world_;
+  Journal journal_;
+  /// The last answer of the batch system, kept up to date with what this process did since.
+  std::optional<std::set<std::int64_t>> live_jobs_;
+  bool settled_ = false;
+};
+
+}  // namespace slurmtune

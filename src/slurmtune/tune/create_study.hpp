@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/base/instant.hpp"
+#include "slurmtune/input/study_input.hpp"
+#include "slurmtune/plan/plan.hpp"
+#include "slurmtune/study/study_directory.hpp"
+
+namespace slurmtune {
+
+/// What the command line says over study.toml.
+struct StudyOptions {
+  std::optional<std::string> site;    ///< name or path
+  std::optional<SubmitMode> submit;
+};
+
+/// A study as its user wrote it, read and validated, not yet frozen.
+struct LoadedStudy {
+  StudySources sources;
+  StudyInput input;
+  std::filesystem::path origin;  ///< absolute directory of study.toml
+  SubmitMode submit = SubmitMode::graph;  ///< never `automatic`
+};
+
+/// Loads study.toml, the ds_config and the site file that it names.
+/// `automatic` becomes `graph` if there is a Slurm here, else `local`; `local` without a site of
+/// its own uses site-configs/local.toml. Errors: invalid_input, also for files that are not there.
+[[nodiscard]] Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
+                                               const StudyOptions& options);
+
+/// Plans without creating anything; the study id is empty.
+[[nodiscard]] Expected<Plan> plan_study(const LoadedStudy& study);
+
+enum class Creation { created, found };
+
+struct CreatedStudy {
+  StudyDirectory directory;
+  Creation creation = Creation::created;
+};
+
+/// Freezes a study into `directory`: input, snapshot, our own programs, plan, first manifest and
+/// the first events of the journal. All of it is built beside its place and renamed into it, so
+/// that a failure leaves nothing. If `directory` holds a study of the same input already, it is
+/// found and not touched. Errors: invalid_input if `directory` holds anything else.
+[[nodiscard]] Expected<CreatedStudy> create_study(const LoadedStudy& study,
+                                                  const std::filesystem::path& directory,
+                                                  Instant now);
+
+/// Where a study goes if nobody says: `slurmtune-<name>` in the current directory.
+[[nodiscard]] std::filesystem::path default_directory(const LoadedStudy& study);
+
+}  // namespace slurmtune

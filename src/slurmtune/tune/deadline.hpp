@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/base/instant.hpp"
+
+namespace slurmtune {
+
+/// `budget.finish_by` as a point in time: `07:30` is the next one in the time zone of this host,
+/// anything else is RFC 3339. Errors: invalid_input if it is neither, or is past.
+[[nodiscard]] Expected<Instant> deadline_of(std::string_view finish_by, Instant now);
+
+}  // namespace slurmtune

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/tune/job_requests.hpp"
+
+#include "slurmtune/execute/job_script.hpp"
+#include "slurmtune/study/files.hpp"
+
+namespace slurmtune {
+
+Expected<void> make_stage_directories(const StudyDirectory& directory, const StageName& stage) {
+  SLURMTUNE_CHECK(make_private_directory(directory.verdicts(stage)));
+  SLURMTUNE_CHECK(make_private_directory(directory.logs(stage)));
+  return make_private_directory(directory.stage(stage) / "work");
+}
+
+Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyInput& input,
+                                  const Plan& plan, const StudyCreated& created,
+                                  const SubmitJob& action) {
+  JobScript script;
+  script.kind = action.kind;
+  script.site = input.site;
+  script.study_dir = directory.root().string();
+  script.study_name = plan.study_name;
+  script.origin = created.origin;
+  script.job_name = job_name(plan.study, action.stage, action.kind, 0);
+  script.stage = action.stage;
+  script.walltime = std::chrono::seconds(plan.reducer_walltime_s);
+  if (action.kind != JobKind::array) return script;
+  const auto index = plan.index_of(action.stage);
+  SLURMTUNE_ASSERT(index.has_value());
+  if (*index > 0) script.previous = plan.stages[*index - 1].name;
+  script.setup = input.spec.trial.setup;
+  script = array_script(std::move(script), plan.stages[*index]);
+  script.tasks = action.tasks.value_or(1);
+  script.first_slice = action.first_slice;
+  return script;
+}
+
+Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInput& input,
+                                 const Plan& plan, const StudyState& state,
+                                 const SubmitJob& action) {
+  SLURMTUNE_TRY(const JobScript script,
+                job_script_of(directory, input, plan, state.created, action));
+  SLURMTUNE_TRY(const std::string text, render_job_script(script));
+  if (!action.stage.empty()) SLURMTUNE_CHECK(make_stage_directories(directory, action.stage));
+  SLURMTUNE_CHECK(make_private_directory(log_directory(script)));
+  SLURMTUNE_CHECK(replace_file(script_path(script), text, Durability::cached));
+
+  JobRequest request;
+  request.name = job_name(plan.study, action.stage, action.kind, action.attempt);
+  request.script = script_path(script);
+  request.workdir = directory.root().string();
+  request.array_tasks = action.tasks;
+  for (const std::int64_t job : action.after_any) request.after_any.push_back({job});
+  if (action.kind == JobKind::array) {
+    const std::int64_t at_once = plan.stages[*plan.index_of(action.stage)].tasks_at_once;
+    if (at_once > 0 && at_once < action.tasks.value_or(1)) request.array_at_once = at_once;
+  }
+  if (action.kind == JobKind::guard && state.created.deadline) {
+    request.begin = *state.created.deadline - guard_margin;
+  }
+  return request;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "slurmtune/base/embedded.hpp"
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/plan/planner.hpp"
+#include "slurmtune/study/files.hpp"
+#include "slurmtune/tune/create_study.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// True if a program of that name is on PATH.
+bool on_path(std::string_view program) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const fs::path candidate = fs::path(rest.substr(0, colon)) / program;
+    if (::access(candidate.c_str(), X_OK) == 0) return true;
+    if (colon == std::string_view::npos) return false;
+    rest.remove_prefix(colon + 1);
+  }
+  return false;
+}
+
+/// Reads a file that the user named; that it is not there is the user's to mend.
+Expected<SourceText> read_named_file(const fs::path& path, std::string_view named_in,
+                                     std::string_view remedy) {
+  auto text = read_file(path);
+  if (text) return SourceText{path.string(), *std::move(text)};
+  const std::string where = named_in.empty() ? "" : fmt::format("{}: ", named_in);
+  return invalid_input(fmt::format("{}{}; {}", where, text.error().message, remedy));
+}
+
+/// The names of the site files that come with slurmtune.
+std::vector<std::string_view> bundled_sites() {
+  std::vector<std::string_view> names;
+  constexpr std::string_view folder = "site-configs/";
+  constexpr std::string_view ending = ".toml";
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(folder) || !file.path.ends_with(ending)) continue;
+    names.push_back(
+        file.path.substr(folder.size(), file.path.size() - folder.size() - ending.size()));
+  }
+  return names;
+}
+
+Expected<SourceText> load_site(const std::string& site, const fs::path& base,
+                               std::string_view named_in) {
+  if (site.find('/') != std::string::npos || site.ends_with(".toml")) {
+    return read_named_file(base / site, named_in, "name a site file that is there");
+  }
+  const std::string path = fmt::format("site-configs/{}.toml", site);
+  if (const auto text = embedded_file(path)) return SourceText{path, std::string(*text)};
+  const auto names = bundled_sites();
+  std::string known;
+  for (const std::string_view name : names) known += fmt::format(" {}", name);
+  const std::string_view nearest = nearest_word(site, names);
+  return invalid_input(fmt::format(
+      "{}no site '{}' comes with slurmtune{}; known are{}, or give the path of a site file",
+      named_in.empty() ? "" : fmt::format("{}: ", named_in), site,
+      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest), known));
+}
+
+/// The site that applies: the command line's, for a local run the local one, the study's, generic.
+Expected<SourceText> choose_site(const StudyOptions& options, const ReferencedFiles& files,
+                                 const fs::path& origin, SubmitMode submit,
+                                 const std::string& study) {
+  if (options.site) return load_site(*options.site, fs::current_path(), "--site");
+  if (submit == SubmitMode::local) return load_site("local", origin, "");
+  if (files.site) return load_site(*files.site, origin, study);
+  return load_site("generic", origin, "");
+}
+
+}  // namespace
+
+Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
+                                 const StudyOptions& options) {
+  std::error_code code;
+  if (fs::is_directory(study_toml, code)) {
+    return invalid_input(fmt::format("{}: is a directory; give a study.toml", study_toml.string()));
+  }
+  LoadedStudy study;
+  study.origin = fs::absolute(study_toml, code).lexically_normal().parent_path();
+  SLURMTUNE_TRY(study.sources.study,
+                read_named_file(study_toml, "", "give the path of a study.toml"));
+  SLURMTUNE_TRY(const ReferencedFiles files, referenced_files(study.sources.study));
+  if (files.ds_config) {
+    const fs::path relative = *files.ds_config;
+    const fs::path path = relative.is_absolute() ? relative : study_toml.parent_path() / relative;
+    SLURMTUNE_TRY(study.sources.ds_config,
+                  read_named_file(path, study_toml.string(),
+                                  "name the DeepSpeed config in [deepspeed] config"));
+  }
+
+  // What the study itself says about the way to submit is known only once it is read with a site:
+  // the mode does not depend on the site, so that the generic one serves for that.
+  StudySources first = study.sources;
+  SLURMTUNE_TRY(first.site, load_site("generic", study.origin, ""));
+  SLURMTUNE_TRY(const StudyInput asked, read_study(first));
+  study.submit = options.submit.value_or(asked.spec.submit);
+  if (study.submit == SubmitMode::automatic) {
+    study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;
+  }
+  SLURMTUNE_TRY(study.sources.site, choose_site(options, files, study.origin, study.submit,
+                                                study_toml.string()));
+  SLURMTUNE_TRY(study.input, read_study(study.sources));
+  return study;
+}
+
+Expected<Plan> plan_study(const LoadedStudy& study) { return make_plan(study.input, {}); }
+
+std::filesystem::path default_directory(const LoadedStudy& study) {
+  return "slurmtune-" + study.input.spec.name;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/tune/world.hpp"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+namespace slurmtune {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> integer_in_environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : integer_of(text);
+}
+
+bool is_dead(const std::string& who) {
+  const std::size_t colon = who.rfind(':');
+  if (colon == std::string::npos || who.substr(0, colon) != host_name()) return false;
+  const auto pid = integer_of(std::string_view(who).substr(colon + 1));
+  return pid && *pid > 0 && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+World real_world() {
+  World world;
+  world.now = [] {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  };
+  world.sleep = [](std::chrono::milliseconds span) { std::this_thread::sleep_for(span); };
+  world.is_dead = is_dead;
+  world.who = fmt::format("{}:{}", host_name(), ::getpid());
+  // Of an array task the number of its array: what is cancelled is whole arrays, never ourselves.
+  world.own_job = integer_in_environment("SLURM_ARRAY_JOB_ID");
+  if (!world.own_job) world.own_job = integer_in_environment("SLURM_JOB_ID");
+  if (!world.own_job) world.own_job = integer_in_environment("SLURMTUNE_JOB");
+  if (const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT")) {
+    world.after_event = [fatal = *fatal](std::int64_t number) {
+      if (number == fatal) ::raise(SIGKILL);
+    };
+  }
+  return world;
+}
+
+}  // namespace slurmtune

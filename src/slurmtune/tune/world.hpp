@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "slurmtune/base/instant.hpp"
+
+namespace slurmtune {
+
+/// What the Autotuner needs of the world besides files and the batch system; tests replace it.
+struct World {
+  std::function<Instant()> now;
+  std::function<void(std::chrono::milliseconds)> sleep;
+  std::function<void(const std::string&)> say;  ///< progress, one line each; may be empty
+  /// Whether the process `host:pid` is known to be gone; false if that cannot be told.
+  std::function<bool(const std::string&)> is_dead;
+  std::string who;                      ///< this process, `host:pid`
+  std::optional<std::int64_t> own_job;  ///< the job that this process runs in
+  std::function<void(std::int64_t)> after_event;  ///< called with each event won; may be empty
+};
+
+/// The real world of this process. `after_event` honours SLURMTUNE_TEST_DIE_AFTER_EVENT=n (the
+/// process kills itself once it has won event n), so that tests can stop it at every step.
+[[nodiscard]] World real_world();
+
+}  // namespace slurmtune
