@@ -14,8 +14,8 @@ namespace slurmtune {
 /// cmd_optimal.sh, train_optimal.sbatch, summary.txt) and results.csv. It may be done again at any
 /// time and replaces what stands there. Without a best experiment only summary.txt and results.csv
 /// are written: never a configuration that failed.
-[[nodiscard]] Expected<void> write_outputs(const StudyDirectory& directory,
-                                           const StudyInput& input, const Plan& plan,
-                                           const StudyView& view, const TuningResult& result);
+[[nodiscard]] Expected<void> write_outputs(const StudyDirectory& directory, const StudyInput& input,
+                                           const Plan& plan, const StudyView& view,
+                                           const TuningResult& result);
 
 }  // namespace slurmtune

@@ -143,8 +143,12 @@ std::optional<SubmitJob> missing_array(const StudyView& view, std::size_t stage)
   const auto jobs = view.state.jobs_of(planned.name, JobKind::array);
   if (any_live(view, jobs)) return std::nullopt;
   const int attempt = view.state.next_attempt(planned.name, JobKind::array);
-  SubmitJob submit{.stage = planned.name, .kind = JobKind::array, .attempt = attempt,
-                   .first_slice = 0, .tasks = planned.tasks_max, .after_any = {}};
+  SubmitJob submit{.stage = planned.name,
+                   .kind = JobKind::array,
+                   .attempt = attempt,
+                   .first_slice = 0,
+                   .tasks = planned.tasks_max,
+                   .after_any = {}};
   if (view.stages[stage].manifest) {
     const auto open = open_slices(view.stages[stage]);
     if (open.empty() || attempt >= array_attempts_max) return std::nullopt;
@@ -160,9 +164,12 @@ Step submit_missing(const StudyView& view) {
   if (!view.live_jobs) return unavailable("the batch system cannot be asked for its jobs");
   const StageName none;
   const auto single = [&](const StageName& stage, JobKind kind, std::vector<std::int64_t> after) {
-    return act(SubmitJob{.stage = stage, .kind = kind,
-                         .attempt = view.state.next_attempt(stage, kind), .first_slice = 0,
-                         .tasks = std::nullopt, .after_any = std::move(after)});
+    return act(SubmitJob{.stage = stage,
+                         .kind = kind,
+                         .attempt = view.state.next_attempt(stage, kind),
+                         .first_slice = 0,
+                         .tasks = std::nullopt,
+                         .after_any = std::move(after)});
   };
   if (view.state.created.deadline && live_job(view, none, JobKind::guard) == nullptr &&
       !view.deadline_near) {
@@ -221,10 +228,8 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
   SLURMTUNE_TRY(auto entailed, complete_decisions(view));
   if (entailed) return act(*std::move(entailed));
   switch (intent.role) {
-    case Role::reduce:
-      return reduce_up_to(view, intent.stage);
-    case Role::finish:
-      return finish_all(view);
+    case Role::reduce: return reduce_up_to(view, intent.stage);
+    case Role::finish: return finish_all(view);
     case Role::submit:
     case Role::resume: {
       SLURMTUNE_TRY(auto unsettled, settle_intent(view, now));
@@ -232,8 +237,7 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
       return intent.role == Role::submit ? submit_missing(view) : resume(view);
     }
     case Role::guard:
-    case Role::cancel:
-      break;
+    case Role::cancel: break;
   }
   SLURMTUNE_ASSERT(false);
   return nothing();

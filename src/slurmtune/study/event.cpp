@@ -33,9 +33,12 @@ Json body_of(const StudyCreated& event) {
 }
 Json body_of(const PlanMade& event) { return {{"sha256", event.sha256}}; }
 Json body_of(const SubmitIntended& event) {
-  Json json = {{"stage", event.stage.text}, {"kind", name_of(event.kind)},
-               {"attempt", event.attempt},  {"name", event.name},
-               {"by", event.by},            {"first_slice", event.first_slice}};
+  Json json = {{"stage", event.stage.text},
+               {"kind", name_of(event.kind)},
+               {"attempt", event.attempt},
+               {"name", event.name},
+               {"by", event.by},
+               {"first_slice", event.first_slice}};
   put(json, "tasks", event.tasks);
   return json;
 }
@@ -54,10 +57,8 @@ Json body_of(const Released& event) {
   return {{"stage", event.stage.text}, {"slices", event.slices}, {"walltime_s", event.walltime_s}};
 }
 Json body_of(const SlicesDropped& event) {
-  return {{"stage", event.stage.text},
-          {"job", event.job},
-          {"first", event.first},
-          {"end", event.end}};
+  return {
+      {"stage", event.stage.text}, {"job", event.job}, {"first", event.first}, {"end", event.end}};
 }
 Json body_of(const Cancelled& event) { return {{"by", event.by}}; }
 Json body_of(const Extended& event) { return {{"max_node_hours", event.max_node_hours}}; }

@@ -25,9 +25,9 @@ enum class JobKind { array, reducer, guard, final };
 struct StudyCreated {
   StudyId study;
   std::string name;
-  std::string inputs;  ///< `sha256:…`
-  std::string origin;  ///< absolute directory of the user's study.toml
-  std::string submit;  ///< the way it was submitted: graph, scripts, local
+  std::string inputs;               ///< `sha256:…`
+  std::string origin;               ///< absolute directory of the user's study.toml
+  std::string submit;               ///< the way it was submitted: graph, scripts, local
   std::optional<Instant> deadline;  ///< budget.finish_by, frozen as UTC
   std::string version;              ///< of slurmtune
   bool operator==(const StudyCreated&) const = default;
@@ -41,7 +41,7 @@ struct SubmitIntended {
   StageName stage;  ///< empty for guard and final
   JobKind kind = JobKind::array;
   int attempt = 0;
-  std::string name;  ///< job name
+  std::string name;              ///< job name
   std::int64_t first_slice = 0;  ///< of the stage's manifest: task i runs slice first_slice + i
   std::optional<std::int64_t> tasks;
   std::string by;  ///< `host:pid`
@@ -101,9 +101,9 @@ struct Finished {
   bool operator==(const Finished&) const = default;
 };
 
-using EventBody = std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost,
-                               Decided, Released, SlicesDropped, Cancelled, Extended, Resumed,
-                               Finished>;
+using EventBody =
+    std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost, Decided, Released,
+                 SlicesDropped, Cancelled, Extended, Resumed, Finished>;
 
 /// One file of the journal; `number` is the file's name.
 struct Event {

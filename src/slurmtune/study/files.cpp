@@ -61,8 +61,8 @@ std::filesystem::path temporary_name(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return path.parent_path() / fmt::format(".{}.{}.{}.{}", path.filename().string(), host.data(),
-                                          ::getpid(), counter++);
+  return path.parent_path() /
+         fmt::format(".{}.{}.{}.{}", path.filename().string(), host.data(), ::getpid(), counter++);
 }
 
 Expected<void> write_new_file(const std::filesystem::path& path, std::string_view bytes,
@@ -126,7 +126,8 @@ Expected<Published> publish_file(const std::filesystem::path& path, std::string_
     }
   }
   // The name must survive a crash of this node as the bytes do.
-  const Descriptor directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(
+      ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.value() >= 0) ::fsync(directory.value());
   return Published::now;
 }

@@ -27,8 +27,8 @@ Expected<std::vector<Event>> Journal::read() const {
     SLURMTUNE_TRY(const std::string text, read_file(path));
     SLURMTUNE_TRY(Event event, parse_event(text, path.string()));
     if (event.number != number) {
-      return corrupt_data(fmt::format("{}: holds event {}, not {}", path.string(), event.number,
-                                      number));
+      return corrupt_data(
+          fmt::format("{}: holds event {}, not {}", path.string(), event.number, number));
     }
     events.push_back(std::move(event));
   }

@@ -69,9 +69,8 @@ std::vector<const JobRecord*> StudyState::jobs_of(const StageName& stage, JobKin
 }
 
 const JobRecord* StudyState::open_intent() const {
-  const auto found = std::find_if(jobs.begin(), jobs.end(), [](const JobRecord& job) {
-    return !job.job && !job.lost;
-  });
+  const auto found = std::find_if(jobs.begin(), jobs.end(),
+                                  [](const JobRecord& job) { return !job.job && !job.lost; });
   return found == jobs.end() ? nullptr : &*found;
 }
 

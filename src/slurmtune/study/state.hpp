@@ -36,7 +36,7 @@ struct StudyState {
   std::int64_t last_event = 0;
   std::vector<JobRecord> jobs;  ///< in the order of their first event
   std::set<StageName> decided;
-  std::map<StageName, std::int64_t> released;  ///< stage -> slices that may run
+  std::map<StageName, std::int64_t> released;               ///< stage -> slices that may run
   std::set<std::pair<std::int64_t, std::int64_t>> dropped;  ///< (job, first slice) cut off
   bool cancelled = false;
   std::optional<Finished> finished;

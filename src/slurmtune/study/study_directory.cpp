@@ -24,8 +24,8 @@ Expected<StudyDirectory> StudyDirectory::open(const std::filesystem::path& path)
   const auto absolute = std::filesystem::absolute(path, code).lexically_normal();
   StudyDirectory directory(absolute.has_filename() ? absolute : absolute.parent_path());
   if (!std::filesystem::exists(directory.root(), code)) {
-    return invalid_input(fmt::format("{}: no such directory; give the directory of a study",
-                                     path.string()));
+    return invalid_input(
+        fmt::format("{}: no such directory; give the directory of a study", path.string()));
   }
   if (!file_exists(directory.journal() / "000001.json")) {
     return invalid_input(fmt::format(

@@ -35,7 +35,7 @@ struct StudyView {
   bool settled = false;
   /// True if whoever intended a submission is known to be dead (same host, no such process).
   bool submitter_is_dead = false;
-  bool deadline_near = false;  ///< no further stage can end before the deadline
+  bool deadline_near = false;           ///< no further stage can end before the deadline
   std::optional<std::int64_t> own_job;  ///< the job that this process runs in
 
   [[nodiscard]] bool is_live(const JobRecord& job) const {

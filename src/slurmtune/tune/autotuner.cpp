@@ -121,9 +121,13 @@ void Autotuner::say(const std::string& line) const {
 Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
   SLURMTUNE_TRY(const JobRequest request,
                 prepare_job(directory_, input_, plan_, view.state, action));
-  SubmitIntended intent{.stage = action.stage, .kind = action.kind, .attempt = action.attempt,
-                        .name = request.name, .first_slice = action.first_slice,
-                        .tasks = action.tasks, .by = world_.who};
+  SubmitIntended intent{.stage = action.stage,
+                        .kind = action.kind,
+                        .attempt = action.attempt,
+                        .name = request.name,
+                        .first_slice = action.first_slice,
+                        .tasks = action.tasks,
+                        .by = world_.who};
   SLURMTUNE_TRY(const auto appended, append(view, intent));
   if (appended == Journal::Append::lost) return {};
   const auto job = executor_->submit(request);
@@ -137,9 +141,12 @@ Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
     return tl::unexpected<Error>(job.error());
   }
   if (live_jobs_) live_jobs_->insert(job->number);
-  SLURMTUNE_CHECK(append(after, Submitted{.name = request.name, .stage = action.stage,
-                                          .kind = action.kind, .attempt = action.attempt,
-                                          .job = job->number, .first_slice = action.first_slice,
+  SLURMTUNE_CHECK(append(after, Submitted{.name = request.name,
+                                          .stage = action.stage,
+                                          .kind = action.kind,
+                                          .attempt = action.attempt,
+                                          .job = job->number,
+                                          .first_slice = action.first_slice,
                                           .tasks = action.tasks}));
   say(fmt::format("submitted {} as job {}", request.name, job->number));
   return {};
@@ -153,17 +160,21 @@ Expected<void> Autotuner::act(const StudyView& view, const LookUpJob& action) {
   }
   const JobRecord* intent = view.state.open_intent();
   SLURMTUNE_ASSERT(intent != nullptr && intent->name == action.name);
-  SLURMTUNE_CHECK(append(view, Submitted{.name = intent->name, .stage = intent->stage,
-                                         .kind = intent->kind, .attempt = intent->attempt,
-                                         .job = found->number, .first_slice = intent->first_slice,
+  SLURMTUNE_CHECK(append(view, Submitted{.name = intent->name,
+                                         .stage = intent->stage,
+                                         .kind = intent->kind,
+                                         .attempt = intent->attempt,
+                                         .job = found->number,
+                                         .first_slice = intent->first_slice,
                                          .tasks = intent->tasks}));
   live_jobs_.reset();
   return {};
 }
 
 Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) {
-  const auto deadline = world_.now() + std::chrono::milliseconds(static_cast<std::int64_t>(
-                                           input_.site.fs_settle_s * 1000.0));
+  const auto deadline =
+      world_.now() +
+      std::chrono::milliseconds(static_cast<std::int64_t>(input_.site.fs_settle_s * 1000.0));
   const StageName& name = plan_.stages[action.stage].name;
   while (world_.now() < deadline) {
     SLURMTUNE_TRY(const StudyView again, look(Queue::skip));
@@ -239,8 +250,7 @@ Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
   } else {
     SLURMTUNE_CHECK(executor_->cancel_tasks({action.job}, action.first, action.end));
   }
-  SLURMTUNE_CHECK(
-      append(view, SlicesDropped{action.stage, action.job, action.first, action.end}));
+  SLURMTUNE_CHECK(append(view, SlicesDropped{action.stage, action.job, action.first, action.end}));
   return {};
 }
 

@@ -38,12 +38,9 @@ StudyId new_study_id() {
 
 std::string_view word_of(SubmitMode mode) {
   switch (mode) {
-    case SubmitMode::local:
-      return "local";
-    case SubmitMode::scripts:
-      return "scripts";
-    default:
-      return "graph";
+    case SubmitMode::local: return "local";
+    case SubmitMode::scripts: return "scripts";
+    default: return "graph";
   }
 }
 
@@ -115,8 +112,8 @@ Expected<void> freeze_input(const LoadedStudy& study, const StudyDirectory& draf
     SLURMTUNE_CHECK(put(draft.ds_config(), study.sources.ds_config->text));
   }
   const TrialSpec& trial = study.input.spec.trial;
-  SLURMTUNE_CHECK(freeze_snapshot(study.origin / trial.workdir, trial.snapshot,
-                                  draft.inputs() / "snapshot"));
+  SLURMTUNE_CHECK(
+      freeze_snapshot(study.origin / trial.workdir, trial.snapshot, draft.inputs() / "snapshot"));
   return freeze_programs(draft.bin());
 }
 
@@ -138,13 +135,18 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   SLURMTUNE_TRY(const bool found, stands_already(study, place));
   if (found) return CreatedStudy{StudyDirectory(place), Creation::found};
 
-  StudyCreated created{.study = new_study_id(), .name = study.input.spec.name, .inputs = {},
-                       .origin = study.origin.string(), .submit = std::string(word_of(study.submit)),
-                       .deadline = std::nullopt, .version = std::string(version())};
+  StudyCreated created{.study = new_study_id(),
+                       .name = study.input.spec.name,
+                       .inputs = {},
+                       .origin = study.origin.string(),
+                       .submit = std::string(word_of(study.submit)),
+                       .deadline = std::nullopt,
+                       .version = std::string(version())};
   if (!study.input.spec.budget.finish_by.empty()) {
     SLURMTUNE_TRY(created.deadline, deadline_of(study.input.spec.budget.finish_by, now));
   }
-  if (!fs::is_directory(place.parent_path(), code) || ::access(place.parent_path().c_str(), W_OK) != 0) {
+  if (!fs::is_directory(place.parent_path(), code) ||
+      ::access(place.parent_path().c_str(), W_OK) != 0) {
     return invalid_input(fmt::format(
         "{}: cannot create a study here: {} is not a writable directory; choose another place with "
         "--dir",

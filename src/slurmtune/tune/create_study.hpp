@@ -15,7 +15,7 @@ namespace slurmtune {
 
 /// What the command line says over study.toml.
 struct StudyOptions {
-  std::optional<std::string> site;    ///< name or path
+  std::optional<std::string> site;  ///< name or path
   std::optional<SubmitMode> submit;
 };
 
@@ -23,7 +23,7 @@ struct StudyOptions {
 struct LoadedStudy {
   StudySources sources;
   StudyInput input;
-  std::filesystem::path origin;  ///< absolute directory of study.toml
+  std::filesystem::path origin;           ///< absolute directory of study.toml
   SubmitMode submit = SubmitMode::graph;  ///< never `automatic`
 };
 

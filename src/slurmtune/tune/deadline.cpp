@@ -34,7 +34,8 @@ Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
     }
     return at;
   }
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   std::tm local{};
   ::localtime_r(&seconds, &local);
   local.tm_hour = hour;

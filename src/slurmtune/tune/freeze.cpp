@@ -56,7 +56,7 @@ bool matches(const std::string& pattern, const fs::path& file) {
   return file.string().starts_with(folder);
 }
 
-Expected<void> copy_file(const fs::path& from, const fs::path& to) {
+Expected<void> freeze_file(const fs::path& from, const fs::path& to) {
   SLURMTUNE_CHECK(make_private_directory(to.parent_path()));
   std::error_code code;
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
@@ -81,10 +81,10 @@ Expected<void> freeze_snapshot(const std::filesystem::path& workdir,
       chosen.insert(file);
     }
     if (!any && chosen.size() == before) {
-      return invalid_input(
-          fmt::format("[trial] snapshot: '{}' matches no file below {}; mend the pattern or take it "
-                      "out",
-                      pattern, workdir.string()));
+      return invalid_input(fmt::format(
+          "[trial] snapshot: '{}' matches no file below {}; mend the pattern or take it "
+          "out",
+          pattern, workdir.string()));
     }
   }
   std::uintmax_t bytes = 0;
@@ -96,7 +96,7 @@ Expected<void> freeze_snapshot(const std::filesystem::path& workdir,
                     "data in place",
                     chosen.size(), bytes >> 20U));
   }
-  for (const fs::path& file : chosen) SLURMTUNE_CHECK(copy_file(workdir / file, into / file));
+  for (const fs::path& file : chosen) SLURMTUNE_CHECK(freeze_file(workdir / file, into / file));
   return {};
 }
 
@@ -114,7 +114,7 @@ Expected<void> freeze_programs(const std::filesystem::path& bin) {
     // Installed, the plug-in stands in lib/slurmtune, the rest in bin.
     for (const fs::path& from : {directory / name, directory / "../lib/slurmtune" / name}) {
       if (!fs::is_regular_file(from, code)) continue;
-      SLURMTUNE_CHECK(copy_file(from, bin / name));
+      SLURMTUNE_CHECK(freeze_file(from, bin / name));
       break;
     }
   }

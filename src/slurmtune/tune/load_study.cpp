@@ -111,8 +111,8 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   if (study.submit == SubmitMode::automatic) {
     study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;
   }
-  SLURMTUNE_TRY(study.sources.site, choose_site(options, files, study.origin, study.submit,
-                                                study_toml.string()));
+  SLURMTUNE_TRY(study.sources.site,
+                choose_site(options, files, study.origin, study.submit, study_toml.string()));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
   return study;
 }

@@ -18,8 +18,8 @@ struct World {
   std::function<void(const std::string&)> say;  ///< progress, one line each; may be empty
   /// Whether the process `host:pid` is known to be gone; false if that cannot be told.
   std::function<bool(const std::string&)> is_dead;
-  std::string who;                      ///< this process, `host:pid`
-  std::optional<std::int64_t> own_job;  ///< the job that this process runs in
+  std::string who;                                ///< this process, `host:pid`
+  std::optional<std::int64_t> own_job;            ///< the job that this process runs in
   std::function<void(std::int64_t)> after_event;  ///< called with each event won; may be empty
 };
 
