@@ -12,7 +12,8 @@
 namespace slurmtune {
 
 enum class StudyMode { tune, run };
-enum class Launcher { torch, srun, mpirun, command };
+/// automatic: srun under Slurm, mpirun where the runner is an MPI process by itself.
+enum class Launcher { automatic, torch, srun, mpirun, command };
 enum class SubmitMode { automatic, graph, step, one_job, allocation, scripts, local };
 enum class ParameterType { integer, real, ordinal, categorical, boolean };
 enum class Scale { linear, log };
@@ -24,7 +25,7 @@ enum class StrategyKind { automatic, deepspeed, grid, random, halving, model };
 struct TrialSpec {
   int nodes = 1;
   int processes_per_node = 1;
-  Launcher launcher = Launcher::mpirun;
+  Launcher launcher = Launcher::automatic;
   std::vector<std::string> command;  ///< argv with placeholders (formats.md, section 7)
   std::string workdir = ".";         ///< relative to the directory of study.toml
   std::vector<std::string> setup;    ///< shell lines, sourced once a task
@@ -35,10 +36,10 @@ struct TrialSpec {
 
 /// A DeepSpeed study: [deepspeed] and the "autotuning" section of its config, merged.
 struct DeepSpeedSpec {
-  std::string config_path;       ///< as written in study.toml
-  std::string config_json;       ///< the user's ds_config, canonical JSON, without "autotuning"
-  bool fast = true;              ///< stop before the knobs
-  std::vector<int> zero_stages;  ///< sorted, each 0 to 3; never empty
+  std::string config_path;         ///< as written in study.toml
+  std::string config_json;         ///< the user's ds_config, canonical JSON, without "autotuning"
+  bool fast = true;                ///< stop before the knobs
+  std::vector<int> zero_stages;    ///< sorted, each 0 to 3; never empty
   bool zero_stages_given = false;  ///< by study.toml or by the config: then they are law
   std::map<std::string, std::string> arg_mappings;  ///< ds key -> script flag, both trimmed
 
@@ -51,10 +52,10 @@ struct DeepSpeedSpec {
 
 /// [batch]. The global batch is micro_batch x gradient_accumulation x data-parallel ranks.
 struct BatchSpec {
-  std::optional<std::int64_t> global;      ///< constant; absent = free
-  std::optional<std::int64_t> max_global;  ///< free only: the largest multiple under it is used
+  std::optional<std::int64_t> global;       ///< constant; absent = free
+  std::optional<std::int64_t> max_global;   ///< free only: the largest multiple under it is used
   std::vector<std::int64_t> micro_batches;  ///< exactly these; empty = "auto"
-  std::int64_t micro_batch_cap = 1024;  ///< for "auto"; max_train_micro_batch_size_per_gpu
+  std::int64_t micro_batch_cap = 1024;      ///< for "auto"; max_train_micro_batch_size_per_gpu
 };
 
 /// [model]; absent values are profiled.
@@ -73,7 +74,8 @@ struct ParameterSpec {
   Scale scale = Scale::linear;
   std::string role;    ///< "" = none
   std::string when;    ///< expression, "" = always
-  std::string target;  ///< `json:PATH`, `arg:--flag`, `env:NAME`, `file:PATH#{placeholder}`, "" = only `{p:NAME}`
+  std::string target;  ///< `json:PATH`, `arg:--flag`, `env:NAME`, `file:PATH#{placeholder}`, "" =
+                       ///< only `{p:NAME}`
   int line = 0;        ///< in study.toml
 };
 

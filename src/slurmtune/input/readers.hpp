@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/input/node.hpp"
+#include "slurmtune/input/site.hpp"
+#include "slurmtune/input/study_spec.hpp"
+
+namespace slurmtune {
+
+// The steps of read_study. They get nodes that check_keys has passed, and check what needs more
+// than one key to be seen. All errors are invalid_input, `path:line: …`.
+
+/// A value and the line it stands on.
+template <class T>
+struct Located {
+  T value{};
+  int line = 1;
+};
+
+/// A ds_config.json, as far as it says something about the study.
+struct DsConfig {
+  std::string path;
+  std::string json;                                      ///< canonical, without "autotuning"
+  std::optional<Located<std::vector<int>>> zero_stages;  ///< "auto" and absent = none
+  std::optional<Located<std::vector<std::int64_t>>> micro_batches;  ///< a list
+  std::optional<Located<std::int64_t>> micro_batch;
+  std::optional<Located<std::int64_t>> accumulation;
+  std::optional<Located<std::int64_t>> train_batch;
+  bool micro_batch_auto = false;
+  bool accumulation_auto = false;
+
+  // "autotuning"
+  std::optional<bool> fast;
+  std::optional<Located<std::string>> metric;
+  std::map<std::string, std::string> arg_mappings;  ///< trimmed
+  std::optional<Located<std::int64_t>> max_train_batch;
+  std::optional<Located<std::int64_t>> micro_batch_cap;
+  ModelSpec model;
+  std::vector<std::string> unused;  ///< keys that move nothing here
+};
+
+[[nodiscard]] Expected<DsConfig> read_ds_config(const SourceText& source);
+
+/// Trims keys and values and checks that the values are flags.
+[[nodiscard]] Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,
+                                                                             std::string_view path);
+
+[[nodiscard]] Expected<TrialSpec> read_trial(const Node& node, std::string_view path);
+[[nodiscard]] Expected<std::vector<ParameterSpec>> read_parameters(const Node& study,
+                                                                   std::string_view path);
+[[nodiscard]] Expected<ObjectiveSpec> read_objective(const Node& node, std::string_view path);
+[[nodiscard]] Expected<MeasureSpec> read_measure(const Node& study, std::string_view path);
+[[nodiscard]] Expected<SearchSpec> read_search(const Node& study, std::string_view path);
+[[nodiscard]] Expected<BudgetSpec> read_budget(const Node& node, std::string_view path);
+
+/// Puts the site keys that `node` has over those of `site`.
+[[nodiscard]] Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& site);
+
+/// Fills deepspeed, batch, model, and objective and notes where the config says something.
+[[nodiscard]] Expected<void> merge_ds_config(const Node& study, const DsConfig& config,
+                                             StudySpec& spec);
+
+/// Checks [batch] and fills it for a study without [deepspeed].
+[[nodiscard]] Expected<void> read_generic_batch(const Node& study, StudySpec& spec);
+
+/// Checks the placeholders of trial.command, and that every parameter goes somewhere.
+[[nodiscard]] Expected<void> check_placeholders(const Node& study, const StudySpec& spec);
+
+/// The last value of `flag` in an argv (`--flag 4` or `--flag=4`), and its index.
+struct FlagValue {
+  std::string value;
+  std::size_t index = 0;
+};
+[[nodiscard]] std::optional<FlagValue> find_flag(const std::vector<std::string>& argv,
+                                                 std::string_view flag);
+
+// --- Values of checked nodes ---
+
+[[nodiscard]] std::string text_or(const Node& table, std::string_view key, std::string fallback);
+[[nodiscard]] std::int64_t integer_or(const Node& table, std::string_view key,
+                                      std::int64_t fallback);
+[[nodiscard]] double real_or(const Node& table, std::string_view key, double fallback);
+[[nodiscard]] bool boolean_or(const Node& table, std::string_view key, bool fallback);
+[[nodiscard]] std::optional<double> real_at(const Node& table, std::string_view key);
+[[nodiscard]] std::vector<std::string> strings_of(const Node* array);
+[[nodiscard]] std::map<std::string, std::string> string_map_of(const Node* table);
+/// An integer or an array of integers.
+[[nodiscard]] std::vector<std::int64_t> integers_of(const Node& node);
+
+/// `[A-Za-z_][A-Za-z0-9_]*`
+[[nodiscard]] bool is_identifier(std::string_view text);
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+}  // namespace slurmtune
