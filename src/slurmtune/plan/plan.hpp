@@ -16,16 +16,16 @@ namespace slurmtune {
 
 /// A node of the plan: one job array at its worst case, and the reducer that follows it.
 struct PlannedStage {
-  StageName name;   ///< `03-frontier`; nn counts from 1 over the whole plan
+  StageName name;  ///< `03-frontier`; nn counts from 1 over the whole plan
   Purpose kind = Purpose::profile;
-  int round = 0;    ///< of its kind, from 0
+  int round = 0;           ///< of its kind, from 0
   bool mandatory = false;  ///< the plan is admitted only if the budget holds these
   std::int64_t experiments_max = 0;
-  std::int64_t tasks_max = 0;   ///< width of the array: slices at most
+  std::int64_t tasks_max = 0;      ///< width of the array: slices at most
   std::int64_t tasks_at_once = 0;  ///< array throttle (`%N`); tasks_max if there is none
   int nodes_per_task = 1;
   std::int64_t task_walltime_s = 0;
-  std::int64_t worst_node_seconds = 0;   ///< tasks_max x nodes_per_task x task_walltime_s
+  std::int64_t worst_node_seconds = 0;  ///< tasks_max x nodes_per_task x task_walltime_s
   std::int64_t likely_node_seconds = 0;
   std::int64_t likely_experiments = 0;
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/plan/budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/generate/task_time.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr double hour_s = 3600.0;
+
+std::int64_t worst_of_mandatory(const Plan& plan, std::size_t from) {
+  std::int64_t worst = 0;
+  for (std::size_t i = from; i < plan.stages.size(); ++i) {
+    if (plan.stages[i].mandatory) worst += plan.stages[i].worst_node_seconds;
+  }
+  return worst;
+}
+
+tl::unexpected<Error> over_budget(const StudyInput& input, const Plan& plan, std::int64_t worst) {
+  std::string stages;
+  for (const PlannedStage& stage : plan.stages) {
+    if (!stage.mandatory) continue;
+    stages += fmt::format("{}{} {}", stages.empty() ? "" : ", ", stage.name.text,
+                          format_node_hours(stage.worst_node_seconds));
+  }
+  return invalid_input(fmt::format(
+      "{}: the stages that cannot be left out may take {} ({}), but the budget is {}; raise "
+      "max_node_hours (or max_gpu_hours), or lower measure.startup_s, measure.total_s, "
+      "search.width or trial.nodes",
+      input.spec.path, format_node_hours(worst), stages,
+      format_node_hours(*plan.budget_node_seconds)));
+}
+
+/// Makes a stage so narrow that its worst case is not above `node_seconds`; false if it cannot be.
+bool narrow(PlannedStage& stage, std::int64_t node_seconds, const TaskRules& rules) {
+  if (stage.worst_node_seconds <= node_seconds) return true;
+  const std::int64_t per_task = (stage.experiments_max + stage.tasks_max - 1) / stage.tasks_max;
+  std::int64_t tasks = node_seconds / (stage.nodes_per_task * stage.task_walltime_s);
+  std::int64_t experiments = std::min(stage.experiments_max, tasks * per_task);
+  if (tasks == 0) {  // not even one task: a shorter one, with fewer experiments
+    const std::int64_t walltime = node_seconds / stage.nodes_per_task / 60 * 60;
+    experiments = std::min(experiments_that_fit(walltime, rules.lanes, rules.limits), per_task);
+    if (experiments <= 0) return false;
+    tasks = 1;
+    stage.task_walltime_s = task_walltime_s(experiments, rules.lanes, rules.limits);
+  }
+  const double share =
+      static_cast<double>(experiments) / static_cast<double>(stage.experiments_max);
+  stage.experiments_max = experiments;
+  stage.tasks_max = tasks;
+  stage.tasks_at_once = std::min(stage.tasks_at_once, tasks);
+  stage.worst_node_seconds = tasks * stage.nodes_per_task * stage.task_walltime_s;
+  stage.likely_experiments = std::min(stage.likely_experiments, experiments);
+  stage.likely_node_seconds =
+      std::min<std::int64_t>(stage.worst_node_seconds,
+                             std::llround(static_cast<double>(stage.likely_node_seconds) * share));
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> budget_node_seconds(const StudyInput& input) {
+  const BudgetSpec& budget = input.spec.budget;
+  std::optional<double> seconds;
+  if (budget.max_node_hours) seconds = *budget.max_node_hours * hour_s;
+  if (budget.max_gpu_hours) {
+    const int gpus =
+        input.site.gpus_per_node.value_or(input.spec.trial.processes_per_node * input.spec.lanes);
+    const double by_gpus = *budget.max_gpu_hours * hour_s / std::max(1, gpus);
+    seconds = std::min(seconds.value_or(by_gpus), by_gpus);
+  }
+  if (!seconds) return std::nullopt;
+  return static_cast<std::int64_t>(std::floor(*seconds));
+}
+
+Expected<void> fit_experiments(const StudyInput& input, StageTable& table) {
+  const auto cap = input.spec.budget.max_experiments;
+  if (!cap) return {};
+  std::int64_t left = *cap;
+  for (const StageDraft& draft : table.stages) left -= draft.mandatory ? draft.experiments : 0;
+  if (left < 0) {
+    return invalid_input(fmt::format(
+        "{}: the stages that cannot be left out may run {} experiments, but "
+        "budget.max_experiments is {}; raise it, or lower search.width or narrow the space",
+        input.spec.path, *cap - left, *cap));
+  }
+  std::vector<StageDraft> kept;
+  for (StageDraft& draft : table.stages) {
+    if (!draft.mandatory) {
+      draft.experiments = std::min(draft.experiments, left);
+      draft.likely_experiments = std::min(draft.likely_experiments, draft.experiments);
+      left -= draft.experiments;
+    }
+    if (draft.experiments > 0) {
+      kept.push_back(draft);
+    } else {
+      table.pruned.push_back({fmt::format("stage {} {}", name_of(draft.kind), draft.round + 1),
+                              fmt::format("budget.max_experiments is {}", *cap)});
+    }
+  }
+  table.stages = std::move(kept);
+  return {};
+}
+
+Expected<void> fit_budget(const StudyInput& input, const TaskRules& rules, Plan& plan) {
+  if (!plan.budget_node_seconds) return {};
+  const std::int64_t worst = worst_of_mandatory(plan, 0);
+  if (worst > *plan.budget_node_seconds) return over_budget(input, plan, worst);
+  std::vector<PlannedStage> kept;
+  std::int64_t likely_before = 0;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    PlannedStage stage = plan.stages[i];
+    const std::int64_t left =
+        *plan.budget_node_seconds - likely_before - worst_of_mandatory(plan, i + 1);
+    if (!stage.mandatory && !narrow(stage, left, rules)) {
+      plan.pruned.push_back(
+          {fmt::format("stage {} {}", name_of(stage.kind), stage.round + 1),
+           fmt::format("the budget leaves {} for it at most, one experiment may take {}",
+                       format_node_hours(std::max<std::int64_t>(0, left)),
+                       format_node_hours(stage.nodes_per_task *
+                                         task_walltime_s(1, rules.lanes, rules.limits)))});
+      continue;
+    }
+    stage.name = {fmt::format("{:02}-{}", kept.size() + 1, name_of(stage.kind))};
+    likely_before += stage.likely_node_seconds;
+    kept.push_back(std::move(stage));
+  }
+  plan.stages = std::move(kept);
+  return {};
+}
+
+}  // namespace slurmtune

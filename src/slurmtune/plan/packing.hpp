@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/input/study_input.hpp"
+#include "slurmtune/record/experiment.hpp"
+
+namespace slurmtune {
+
+/// What the tasks of a study's arrays have in common.
+struct TaskRules {
+  int lanes = 1;
+  int nodes_per_task = 1;
+  TrialLimits limits;
+  double likely_trial_s = 120.0;  ///< of one experiment
+  double min_task_s = 600.0;      ///< a task should last at least this long
+  std::int64_t walltime_max_s = 86'400;
+  std::string where = "study.toml";  ///< for messages
+};
+
+/// The likely time of one experiment, where nothing was measured yet: a quarter of what it may last
+/// at worst, and not above 120 s. Source: the DeepSpeed Autotuner's published runs on 16 V100 took
+/// 60 to 230 s an experiment, 127 s for GPT2-large (DeepSpeedExamples, training/autotuning/hf).
+[[nodiscard]] double likely_trial_s(const TrialLimits& limits);
+
+[[nodiscard]] TaskRules task_rules(const StudyInput& input);
+
+/// An array of tasks that hold all experiments of a stage.
+struct ArrayShape {
+  std::int64_t tasks = 1;
+  std::int64_t per_task = 1;  ///< experiments of a task, at most
+  std::int64_t walltime_s = 60;
+
+  [[nodiscard]] std::int64_t worst_node_seconds(int nodes_per_task) const {
+    return tasks * nodes_per_task * walltime_s;
+  }
+  bool operator==(const ArrayShape&) const = default;
+};
+
+/// Packs `experiments` into tasks: as many in one as make it last `min_task_s` at the likely time
+/// of an experiment, in all lanes; more if `tasks_max` asks for fewer tasks; never more than surely
+/// end within the site's longest walltime. All tasks hold the same number, but for the last.
+/// Errors: invalid_input if one experiment is longer than the longest walltime, or if so few tasks
+/// cannot hold all experiments.
+[[nodiscard]] Expected<ArrayShape> pack(std::int64_t experiments, std::int64_t tasks_max,
+                                        const TaskRules& rules);
+
+/// The same with `tasks` tasks if the site's walltime allows so few, else with more.
+[[nodiscard]] Expected<ArrayShape> pack_into(std::int64_t experiments, std::int64_t tasks,
+                                             const TaskRules& rules);
+
+}  // namespace slurmtune

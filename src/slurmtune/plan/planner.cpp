@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/plan/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/generate/trial.hpp"
+#include "slurmtune/plan/budget.hpp"
+#include "slurmtune/plan/packing.hpp"
+#include "slurmtune/plan/stage_table.hpp"
+#include "slurmtune/space/space.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// Jobs that the graph has besides arrays and their reducers: guard and final.
+constexpr std::int64_t lone_jobs = 2;
+/// What a reducer likely takes, from its start to its end.
+constexpr std::int64_t likely_reducer_s = 10;
+/// What a task likely takes besides its experiments.
+constexpr double likely_task_start_s = 20.0;
+
+/// A draft and the array that it has become.
+struct Shaped {
+  StageDraft draft;
+  ArrayShape shape;
+};
+
+/// Finds out whether trials can be started at all, before anybody waits in a queue for it.
+Expected<void> check_trials(const StudySpec& spec, const Space& space) {
+  const TrialPlace place{.work = "/work",
+                         .ds_config = spec.deepspeed ? "/work/ds_config.json" : "",
+                         .workdir = "/",
+                         .nodes = spec.trial.nodes,
+                         .processes = static_cast<int>(spec.ranks()),
+                         .master_addr = "n1",
+                         .master_port = 1};
+  SLURMTUNE_CHECK(render_trial(spec, space.baseline(), place));
+  for (const ParameterSpec& parameter : spec.parameters) {
+    const std::string placeholder = "{p:" + parameter.name + "}";
+    const auto speaks = [&](const std::string& text) {
+      return text.find(placeholder) != std::string::npos;
+    };
+    const TrialSpec& trial = spec.trial;
+    const bool used = !parameter.target.empty() ||
+                      std::any_of(trial.command.begin(), trial.command.end(), speaks) ||
+                      std::any_of(trial.container.begin(), trial.container.end(), speaks) ||
+                      std::any_of(trial.env.begin(), trial.env.end(),
+                                  [&](const auto& entry) { return speaks(entry.second); });
+    if (used) continue;
+    return invalid_input(fmt::format(
+        "{}:{}: parameter '{}' goes nowhere: trials would not differ in it; give it a target "
+        "(arg:--flag, env:NAME, json:PATH) or write {} in trial.command",
+        spec.path, parameter.line, parameter.name, placeholder));
+  }
+  return {};
+}
+
+Expected<std::vector<Shaped>> shape_all(const std::vector<StageDraft>& drafts,
+                                        std::int64_t tasks_max, const TaskRules& rules) {
+  std::vector<Shaped> shaped;
+  for (const StageDraft& draft : drafts) {
+    Expected<ArrayShape> shape =
+        draft.tasks ? pack_into(draft.experiments, std::min(*draft.tasks, tasks_max), rules)
+                    : pack(draft.experiments, tasks_max, rules);
+    if (!shape) return tl::unexpected<Error>(std::move(shape).error());
+    shaped.push_back({draft, *shape});
+  }
+  return shaped;
+}
+
+std::int64_t jobs_of(const std::vector<Shaped>& stages) {
+  std::int64_t jobs = lone_jobs;
+  for (const Shaped& stage : stages) jobs += stage.shape.tasks + 1;
+  return jobs;
+}
+
+/// Packs all stages so that the whole graph stays within what one user may submit, with arrays as
+/// wide as that allows. Where even one task a stage is too many, optional stages go, last first.
+Expected<std::vector<Shaped>> shape_within_limits(const StudyInput& input, const TaskRules& rules,
+                                                  StageTable& table) {
+  const std::int64_t jobs_max = input.site.submit_jobs_max;
+  for (;;) {
+    std::int64_t low = 0;  // too narrow is never the reason why the graph has too many jobs
+    std::int64_t high = input.site.array_size_max;
+    SLURMTUNE_TRY(std::vector<Shaped> widest, shape_all(table.stages, high, rules));
+    if (jobs_of(widest) <= jobs_max) return widest;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const auto shaped = shape_all(table.stages, middle, rules);
+      // An error here means that so few tasks cannot hold the experiments.
+      (shaped && jobs_of(*shaped) > jobs_max ? high : low) = middle;
+    }
+    if (low > 0) {
+      SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(table.stages, low, rules));
+      if (jobs_of(shaped) <= jobs_max) return shaped;
+    }
+    const auto optional = std::find_if(table.stages.rbegin(), table.stages.rend(),
+                                       [](const StageDraft& draft) { return !draft.mandatory; });
+    if (optional == table.stages.rend()) {
+      return invalid_input(fmt::format(
+          "{}: the graph of this study has {} jobs at least (an array task is one), but "
+          "submit_jobs_max of the site is {}; narrow the space, or raise it if the cluster allows",
+          input.spec.path, lone_jobs + 2 * static_cast<std::int64_t>(table.stages.size()),
+          jobs_max));
+    }
+    table.pruned.push_back(
+        {fmt::format("stage {} {}", name_of(optional->kind), optional->round + 1),
+         fmt::format("submit_jobs_max of the site is {}", jobs_max)});
+    table.stages.erase(std::next(optional).base());
+  }
+}
+
+PlannedStage planned_stage(const Shaped& stage, std::size_t number, const StudyInput& input,
+                           const TaskRules& rules) {
+  const StageDraft& draft = stage.draft;
+  PlannedStage planned;
+  planned.name = {fmt::format("{:02}-{}", number, name_of(draft.kind))};
+  planned.kind = draft.kind;
+  planned.round = draft.round;
+  planned.mandatory = draft.mandatory;
+  planned.experiments_max = draft.experiments;
+  planned.tasks_max = stage.shape.tasks;
+  planned.tasks_at_once = stage.shape.tasks;
+  if (const auto nodes = input.spec.budget.max_concurrent_nodes) {
+    planned.tasks_at_once =
+        std::min<std::int64_t>(stage.shape.tasks, *nodes / rules.nodes_per_task);
+  }
+  planned.nodes_per_task = rules.nodes_per_task;
+  planned.task_walltime_s = stage.shape.walltime_s;
+  planned.worst_node_seconds = stage.shape.worst_node_seconds(rules.nodes_per_task);
+  planned.likely_experiments = std::min(draft.likely_experiments, draft.experiments);
+  const auto experiments = static_cast<double>(planned.likely_experiments);
+  const double tasks = planned.likely_experiments == 0
+                           ? 0.0
+                           : std::min(static_cast<double>(stage.shape.tasks), experiments);
+  const double likely_s =
+      experiments * rules.likely_trial_s / rules.lanes + tasks * likely_task_start_s;
+  planned.likely_node_seconds = std::min<std::int64_t>(
+      planned.worst_node_seconds, std::llround(likely_s * rules.nodes_per_task));
+  return planned;
+}
+
+Expected<void> check_concurrency(const StudyInput& input, const TaskRules& rules) {
+  const auto nodes = input.spec.budget.max_concurrent_nodes;
+  if (!nodes || *nodes >= rules.nodes_per_task) return {};
+  return invalid_input(fmt::format(
+      "{}: budget.max_concurrent_nodes is {}, but one task holds {} nodes (trial.nodes x lanes); "
+      "raise it or lower trial.nodes or slurm.lanes",
+      input.spec.path, *nodes, rules.nodes_per_task));
+}
+
+/// What the plan does not do though the study may seem to ask for it.
+void add_notes(const StudyInput& input, Plan& plan) {
+  const StudySpec& spec = input.spec;
+  plan.notes = spec.notes;
+  if (resolved_strategy(spec) != StrategyKind::deepspeed) return;
+  if (!spec.deepspeed->fast) {
+    plan.notes.emplace_back(
+        "deepspeed.fast = false asks for the template's knobs too; this version tunes ZeRO stage "
+        "and batch only");
+  }
+  if (!spec.parameters.empty()) {
+    plan.notes.emplace_back(
+        "the [[parameter]]s stay as in the baseline: strategy deepspeed tunes ZeRO stage and "
+        "batch; "
+        "search.strategy = \"grid\" varies them all");
+  }
+}
+
+/// Sums up stages and reducers. A reducer asks for one core: where the node's cores are known, that
+/// share of a node is charged, else all of it.
+void add_totals(const StudyInput& input, Plan& plan) {
+  std::int64_t worst = 0;
+  for (const PlannedStage& stage : plan.stages) {
+    worst += stage.worst_node_seconds;
+    plan.likely_node_seconds += stage.likely_node_seconds;
+  }
+  if (plan.budget_node_seconds && worst > *plan.budget_node_seconds) {
+    plan.notes.push_back(fmt::format(
+        "all stages at their worst would take {}, more than the budget of {}: a stage is released "
+        "only while the budget holds it and the confirmation",
+        format_node_hours(worst), format_node_hours(*plan.budget_node_seconds)));
+    worst = *plan.budget_node_seconds;
+  }
+  const auto reducers = static_cast<std::int64_t>(plan.stages.size()) + lone_jobs;
+  const std::int64_t cpus = input.site.cpus_per_node.value_or(1);
+  plan.worst_node_seconds = worst + reducers * plan.reducer_walltime_s / cpus;
+  plan.likely_node_seconds += reducers * likely_reducer_s / cpus;
+}
+
+}  // namespace
+
+Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) {
+  SLURMTUNE_TRY(const Space space, make_space(input.spec));
+  SLURMTUNE_CHECK(check_trials(input.spec, space));
+  const TaskRules rules = task_rules(input);
+  SLURMTUNE_CHECK(check_concurrency(input, rules));
+  SLURMTUNE_TRY(StageTable table, stage_table(input, space));
+  SLURMTUNE_CHECK(fit_experiments(input, table));
+
+  Plan plan;
+  plan.study = identity.study;
+  plan.study_name = input.spec.name;
+  plan.inputs = identity.inputs;
+  plan.grid_size = table.grid_size;
+  plan.reducer_walltime_s = std::llround(input.site.reducer_minutes * 60.0);
+  plan.budget_node_seconds = budget_node_seconds(input);
+  add_notes(input, plan);
+  SLURMTUNE_TRY(const std::vector<Shaped> shaped, shape_within_limits(input, rules, table));
+  for (const Shaped& stage : shaped) {
+    plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));
+  }
+  plan.pruned = std::move(table.pruned);
+  SLURMTUNE_CHECK(fit_budget(input, rules, plan));
+  add_totals(input, plan);
+  return plan;
+}
+
+}  // namespace slurmtune

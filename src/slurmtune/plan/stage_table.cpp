@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/plan/stage_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "slurmtune/model/memory_model.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// Adds both rounds of confirm for a study that can compare so many configurations.
+void add_confirm(StageTable& table, std::int64_t configurations) {
+  const std::int64_t compared = std::min<std::int64_t>(confirm_leaders, configurations) + 1;
+  const std::int64_t experiments = compared * confirm_repeats;
+  for (int round = 0; round < 2; ++round) {
+    table.stages.push_back({.kind = Purpose::confirm,
+                            .round = round,
+                            .mandatory = round == 0,
+                            .experiments = experiments,
+                            .likely_experiments = round == 0 ? experiments : experiments / 4,
+                            .tasks = confirm_repeats});
+  }
+}
+
+/// The ZeRO stages that are worth running; those that cannot fit go to `pruned`, with figures.
+Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& space,
+                                       std::vector<Dropped>& pruned) {
+  std::vector<int> open;
+  for (const int stage : space.zero_stages()) {
+    std::string because = cannot_fit(input.spec, input.site, History{}, stage);
+    if (because.empty() && space.micro_batches(stage).empty()) {
+      because = "no micro-batch satisfies the batch rule and the constraints";
+    }
+    if (because.empty()) {
+      open.push_back(stage);
+    } else {
+      pruned.push_back({fmt::format("zero_stage={}", stage), std::move(because)});
+    }
+  }
+  if (!open.empty()) return open;
+  std::string reasons;
+  for (const Dropped& dropped : pruned) {
+    reasons += fmt::format("; {}: {}", dropped.what, dropped.because);
+  }
+  return invalid_input(fmt::format(
+      "{}: no ZeRO stage can be run{}; use more nodes, another batch, or correct model.params or "
+      "gpu_bytes of the site",
+      input.spec.path, reasons));
+}
+
+/// Counts the space. A space that is empty is an error, one that cannot be counted is not: the
+/// caller has seen already that there are configurations.
+std::int64_t countable_size(const Space& space) {
+  const auto all = space.enumerate(grid_size_max);
+  return all ? static_cast<std::int64_t>(all->size()) : 0;
+}
+
+Expected<StageTable> deepspeed_table(const StudyInput& input, const Space& space) {
+  StageTable table;
+  SLURMTUNE_TRY(const std::vector<int> open, open_stages(input, space, table.pruned));
+  std::int64_t candidates = 0;  // pairs of ZeRO stage and micro-batch
+  std::int64_t profiled = 0;
+  for (const int stage : open) {
+    const auto sizes = static_cast<std::int64_t>(space.micro_batches(stage).size());
+    candidates += sizes;
+    profiled += std::min<std::int64_t>(2, sizes);
+  }
+  table.grid_size = countable_size(space);
+  table.stages.push_back({.kind = Purpose::profile,
+                          .round = 0,
+                          .mandatory = true,
+                          .experiments = profiled + 1,
+                          .likely_experiments = profiled + 1,
+                          .tasks = std::nullopt});
+  const std::int64_t width = input.spec.search.width;
+  std::int64_t remaining = candidates - profiled;
+  for (int round = 0; round < std::max(1, input.spec.search.rounds); ++round) {
+    // The first round is there in any case: it also holds what profile must try again.
+    if (round > 0 && remaining <= 0) break;
+    table.stages.push_back({.kind = Purpose::frontier,
+                            .round = round,
+                            .mandatory = round == 0,
+                            .experiments = width,
+                            .likely_experiments = std::min(remaining, width >> std::min(round, 30)),
+                            .tasks = std::nullopt});
+    remaining = std::max<std::int64_t>(0, remaining - width);
+  }
+  if (candidates > profiled) {
+    table.stages.push_back({.kind = Purpose::curve,
+                            .round = 0,
+                            .mandatory = false,
+                            .experiments = width,
+                            .likely_experiments = width / 2,
+                            .tasks = std::nullopt});
+  }
+  add_confirm(table, candidates);
+  return table;
+}
+
+Expected<StageTable> grid_table(const StudyInput& /*input*/, const Space& space) {
+  StageTable table;
+  SLURMTUNE_TRY(const auto all, space.enumerate(grid_size_max));
+  table.grid_size = static_cast<std::int64_t>(all.size());
+  table.stages.push_back({.kind = Purpose::grid,
+                          .round = 0,
+                          .mandatory = true,
+                          .experiments = table.grid_size + 1,
+                          .likely_experiments = table.grid_size + 1,
+                          .tasks = std::nullopt});
+  add_confirm(table, table.grid_size);
+  return table;
+}
+
+/// One row a strategy: how its stages are drafted.
+struct StrategyRow {
+  StrategyKind strategy;
+  Expected<StageTable> (*draft)(const StudyInput& input, const Space& space);
+};
+
+constexpr std::array strategies{StrategyRow{StrategyKind::deepspeed, deepspeed_table},
+                                StrategyRow{StrategyKind::grid, grid_table}};
+
+}  // namespace
+
+StrategyKind resolved_strategy(const StudySpec& spec) {
+  if (spec.search.strategy != StrategyKind::automatic) return spec.search.strategy;
+  return spec.deepspeed ? StrategyKind::deepspeed : StrategyKind::grid;
+}
+
+Expected<StageTable> stage_table(const StudyInput& input, const Space& space) {
+  const StrategyKind wanted = resolved_strategy(input.spec);
+  if (wanted == StrategyKind::deepspeed && !input.spec.deepspeed) {
+    return invalid_input(
+        fmt::format("{}: search.strategy = \"deepspeed\" needs a [deepspeed] "
+                    "section; write \"grid\"",
+                    input.spec.path));
+  }
+  const auto row = std::find_if(strategies.begin(), strategies.end(),
+                                [&](const StrategyRow& r) { return r.strategy == wanted; });
+  if (row == strategies.end()) {
+    return invalid_input(
+        fmt::format("{}: this search.strategy is not supported by this version "
+                    "yet; write \"auto\", \"deepspeed\" or \"grid\"",
+                    input.spec.path));
+  }
+  return row->draft(input, space);
+}
+
+}  // namespace slurmtune
