@@ -143,6 +143,8 @@ Invocation parse_command_line(int argc, const char* const* argv) {
   RawFlags raw;
   CLI::App app(description, "minitrain");
   app.footer(footer);
+  // A tuner appends flags to the user's own command: the last one counts, as in argparse.
+  app.option_defaults()->take_last();
   add_run_flags(app, invocation.options, raw);
   add_model_flags(app, invocation.options);
   add_fault_flags(app, invocation.options, raw);
