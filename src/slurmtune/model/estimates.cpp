@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/model/estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <tuple>
+
+#include "slurmtune/model/statistics.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr int draws = 4000;
+constexpr double z_975 = 1.959964;
+
+/// Half the width of an interval, relative to its middle.
+double relative_half(const Interval& interval) {
+  return interval.mid > 0.0 ? (interval.high - interval.low) / (2.0 * interval.mid) : 0.0;
+}
+
+std::vector<double> middles(const std::map<int, Interval>& by_repeat) {
+  std::vector<double> values;
+  for (const auto& [repeat, score] : by_repeat) values.push_back(score.mid);
+  return values;
+}
+
+Interval score_over(const std::map<int, Interval>& by_repeat) {
+  if (by_repeat.size() == 1) return by_repeat.begin()->second;
+  Interval score = mean_interval(middles(by_repeat));
+  score.low = std::max(score.low, 0.0);
+  return score;
+}
+
+void take(Estimate& estimate, const Trial& trial, const Interval& score) {
+  const bool confirms = trial.experiment.purpose == Purpose::confirm;
+  if (confirms && !estimate.confirmed) {
+    estimate.by_repeat.clear();
+    estimate.confirmed = true;
+    estimate.trial = nullptr;
+  }
+  if (estimate.confirmed && !confirms) return;
+  estimate.by_repeat.emplace(trial.experiment.repeat, score);
+  if (estimate.trial == nullptr) estimate.trial = &trial;
+}
+
+/// Relative deviation between runs, pooled over the configurations that were repeated.
+struct Pooled {
+  double deviation = run_to_run_deviation;
+  int degrees = 0;
+};
+
+Pooled pool(const std::vector<Estimate>& estimates) {
+  double squares = 0.0;
+  int degrees = 0;
+  for (const Estimate& estimate : estimates) {
+    if (estimate.by_repeat.size() < 2) continue;
+    const std::vector<double> values = middles(estimate.by_repeat);
+    const double relative = sample_deviation(values) / mean(values);
+    const auto freedom = static_cast<int>(values.size()) - 1;
+    squares += relative * relative * freedom;
+    degrees += freedom;
+  }
+  if (degrees == 0) return {};
+  return {.deviation = std::sqrt(squares / degrees), .degrees = degrees};
+}
+
+double draw_mean(const Estimate& estimate, const Pooled& pooled, Random& random) {
+  const auto repeats = static_cast<double>(estimate.by_repeat.size());
+  if (estimate.by_repeat.size() < 2) {
+    const double within = relative_half(estimate.score) / z_975;
+    const double between = std::max(pooled.deviation, run_to_run_deviation);
+    return estimate.score.mid * (1.0 + std::hypot(within, between) * draw_normal(random));
+  }
+  const double error = pooled.deviation / std::sqrt(repeats);
+  return estimate.score.mid * (1.0 + error * draw_student_t(random, pooled.degrees));
+}
+
+}  // namespace
+
+std::vector<Estimate> estimate_all(const History& history, const Objective& objective,
+                                   const ConfigurationId& baseline) {
+  std::map<ConfigurationId, Estimate> found;
+  for (const Trial& trial : history.trials()) {
+    const auto score = objective.score(trial);
+    if (!score) continue;
+    Estimate& estimate = found[trial.experiment.configuration_id];
+    estimate.id = trial.experiment.configuration_id;
+    estimate.configuration = trial.experiment.configuration;
+    take(estimate, trial, *score);
+  }
+  std::vector<Estimate> estimates;
+  for (auto& [id, estimate] : found) {
+    estimate.score = score_over(estimate.by_repeat);
+    estimates.push_back(std::move(estimate));
+  }
+  std::sort(estimates.begin(), estimates.end(), [&](const Estimate& a, const Estimate& b) {
+    const auto key = [&](const Estimate& estimate) {
+      return std::tuple(!estimate.confirmed, -estimate.score.mid, estimate.id != baseline);
+    };
+    if (key(a) != key(b)) return key(a) < key(b);
+    return a.configuration < b.configuration;
+  });
+  return estimates;
+}
+
+Interval ratio_of(const Estimate& above, const Estimate& below) {
+  if (above.id == below.id) return {1.0, 1.0, 1.0};
+  std::vector<double> differences;
+  for (const auto& [repeat, score] : above.by_repeat) {
+    const auto other = below.by_repeat.find(repeat);
+    const bool paired = above.confirmed == below.confirmed && other != below.by_repeat.end();
+    if (paired) differences.push_back(std::log(score.mid / other->second.mid));
+  }
+  if (differences.size() >= 2) {
+    const Interval log = mean_interval(differences);
+    return {std::exp(log.low), std::exp(log.mid), std::exp(log.high)};
+  }
+  const double middle = above.score.mid / below.score.mid;
+  const double half = std::hypot(relative_half(above.score), relative_half(below.score));
+  return {middle * std::exp(-half), middle, middle * std::exp(half)};
+}
+
+std::vector<double> probabilities_best(const std::vector<Estimate>& estimates, Seed seed) {
+  if (estimates.size() == 1) return {1.0};
+  const Pooled pooled = pool(estimates);
+  Random chance(seed);
+  std::vector<int> wins(estimates.size(), 0);
+  for (int draw = 0; draw < draws; ++draw) {
+    std::size_t best = 0;
+    double best_value = -INFINITY;
+    for (std::size_t i = 0; i < estimates.size(); ++i) {
+      const double value = draw_mean(estimates[i], pooled, chance);
+      if (value > best_value) {
+        best_value = value;
+        best = i;
+      }
+    }
+    ++wins[best];
+  }
+  std::vector<double> probabilities;
+  for (const int count : wins) {
+    probabilities.push_back(std::round(1000.0 * count / draws) / 1000.0);
+  }
+  return probabilities;
+}
+
+}  // namespace slurmtune

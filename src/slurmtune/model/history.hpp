@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "slurmtune/record/manifest.hpp"
+#include "slurmtune/record/verdict.hpp"
+
+namespace slurmtune {
+
+/// An experiment and what has become of it over all its tries.
+struct Trial {
+  Experiment experiment;                ///< as it was asked for last
+  Purpose asked_by = Purpose::profile;  ///< why it was first asked for
+  int tries = 0;  ///< those that count against it: not preemptions and the like
+  int last_attempt = 0;
+  /// What it came to: the measurement or final failure if there is one, else the last try.
+  /// Absent = asked for, and nothing came back.
+  std::optional<Verdict> verdict;
+
+  /// Absent verdicts are `not_started`; a launch_error after its last try is a `config_error`.
+  [[nodiscard]] Outcome outcome() const;
+  /// Whether another try is due (`is_tried_again`; one that was dropped is not).
+  [[nodiscard]] bool wants_another_try() const;
+  /// Whether it was measured and may be ranked.
+  [[nodiscard]] bool worked() const;
+};
+
+/// All that a study has asked for and learnt, folded. Neither the order of verdicts nor hosts, job
+/// ids and times have any influence; a verdict of an experiment that no manifest holds is ignored.
+class History {
+ public:
+  /// Stages in the order in which they ran.
+  void add(const Manifest& manifest, std::span<const Verdict> verdicts);
+
+  /// In the order in which they were first asked for.
+  [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
+  /// The trial of an experiment, or null.
+  [[nodiscard]] const Trial* find(const ExperimentId& experiment) const;
+  /// Whether the configuration was ever asked for, in any repeat.
+  [[nodiscard]] bool has_asked(const ConfigurationId& configuration) const;
+  /// The first trial of a configuration that worked, else its first one, or null.
+  [[nodiscard]] const Trial* of(const ConfigurationId& configuration) const;
+  /// Tries that were really started, over all experiments.
+  [[nodiscard]] std::int64_t tries_started() const { return tries_started_; }
+
+ private:
+  void take(Trial& trial, std::vector<const Verdict*> verdicts);
+
+  std::vector<Trial> trials_;
+  std::map<ExperimentId, std::size_t> by_experiment_;
+  std::multimap<ConfigurationId, std::size_t> by_configuration_;
+  std::int64_t tries_started_ = 0;
+};
+
+}  // namespace slurmtune
