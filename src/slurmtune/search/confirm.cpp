@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "slurmtune/model/estimates.hpp"
+#include "slurmtune/model/statistics.hpp"
+#include "slurmtune/search/strategies.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// What has become of the repeats of one configuration.
+struct Repeats {
+  Configuration configuration;
+  int worked = 0;
+  int lost = 0;     ///< failed for good
+  int pending = 0;  ///< tried again by the generator
+};
+
+std::map<ConfigurationId, Repeats> repeats_so_far(const History& history, int& last_repeat) {
+  std::map<ConfigurationId, Repeats> found;
+  for (const Trial& trial : history.trials()) {
+    if (trial.asked_by != Purpose::confirm) continue;
+    Repeats& repeats = found[trial.experiment.configuration_id];
+    repeats.configuration = trial.experiment.configuration;
+    last_repeat = std::max(last_repeat, trial.experiment.repeat);
+    if (trial.worked()) {
+      ++repeats.worked;
+    } else if (trial.wants_another_try()) {
+      ++repeats.pending;
+    } else {
+      ++repeats.lost;
+    }
+  }
+  return found;
+}
+
+/// Position `at` of row `row` of a Williams design of `count`: 0 1 n-1 2 n-2 …, shifted by the row.
+std::size_t williams(std::size_t row, std::size_t at, std::size_t count) {
+  const std::size_t half = (at + 1) / 2;
+  const std::size_t first = at % 2 == 1 ? half : (count - half) % count;
+  return (first + row) % count;
+}
+
+/// Repeat by repeat, in balanced order.
+std::vector<Proposal> interleave(const std::vector<Configuration>& configurations, int first_repeat,
+                                 int repeats) {
+  std::vector<Proposal> proposals;
+  const std::size_t count = configurations.size();
+  for (int i = 0; i < repeats; ++i) {
+    for (std::size_t at = 0; at < count; ++at) {
+      proposals.push_back(
+          {.configuration = configurations[williams(static_cast<std::size_t>(i), at, count)],
+           .purpose = Purpose::confirm,
+           .repeat = first_repeat + i,
+           .expected = {}});
+    }
+  }
+  return proposals;
+}
+
+/// Those that may still be the best, and the baseline if it runs.
+std::vector<Configuration> leaders(const std::vector<Estimate>& estimates,
+                                   const ConfigurationId& baseline) {
+  std::vector<Configuration> chosen;
+  const double best_low = estimates.front().score.low * (1.0 - run_to_run_deviation);
+  for (const Estimate& estimate : estimates) {
+    if (chosen.size() == confirm_leaders_max) break;
+    if (estimate.score.high * (1.0 + run_to_run_deviation) < best_low) break;
+    chosen.push_back(estimate.configuration);
+  }
+  for (const Estimate& estimate : estimates) {
+    const bool chosen_already =
+        std::find(chosen.begin(), chosen.end(), estimate.configuration) != chosen.end();
+    if (estimate.id == baseline && !chosen_already) chosen.push_back(estimate.configuration);
+  }
+  return chosen;
+}
+
+/// Whether the best cannot be told from another, although more repeats could tell and it matters.
+bool is_unresolved(const Estimate& best, const Estimate& other, double stop_gain) {
+  const std::size_t pairs = std::min(best.by_repeat.size(), other.by_repeat.size());
+  const Interval ratio = ratio_of(best, other);
+  if (ratio.low > 1.0 || ratio.high - 1.0 <= stop_gain) return false;
+  if (pairs < 2) return true;
+  // Half the width on the logarithm now, and with as many repeats again.
+  const auto now = static_cast<int>(pairs);
+  const double half = std::log(ratio.high / ratio.mid);
+  const double then = half * student_t_975(2 * now - 1) / student_t_975(now - 1) / std::sqrt(2.0);
+  return then < std::max(std::log(ratio.mid), std::log1p(stop_gain));
+}
+
+std::vector<Proposal> propose_more(const SearchContext& context,
+                                   const std::vector<Estimate>& estimates,
+                                   const std::map<ConfigurationId, Repeats>& so_far,
+                                   int last_repeat) {
+  const double stop_gain = context.input.spec.search.stop_gain;
+  std::vector<Configuration> unresolved;
+  for (std::size_t i = 1; i < estimates.size() && estimates.front().confirmed; ++i) {
+    if (!estimates[i].confirmed || !so_far.contains(estimates[i].id)) continue;
+    if (so_far.at(estimates[i].id).pending > 0) continue;
+    if (!is_unresolved(estimates.front(), estimates[i], stop_gain)) continue;
+    unresolved.push_back(estimates[i].configuration);
+  }
+  if (!unresolved.empty()) {
+    unresolved.insert(unresolved.begin(), estimates.front().configuration);
+    return interleave(unresolved, last_repeat + 1, confirm_repeats);
+  }
+  // Nothing is open but what was lost: so that each has its repeats.
+  std::vector<Configuration> lost;
+  int repeats = 0;
+  for (const auto& [id, configuration] : so_far) {
+    if (configuration.lost == 0 || configuration.worked == 0) continue;
+    if (configuration.worked + configuration.pending >= confirm_repeats) continue;
+    repeats = std::max(repeats, confirm_repeats - configuration.worked - configuration.pending);
+    lost.push_back(configuration.configuration);
+  }
+  return interleave(lost, last_repeat + 1, repeats);
+}
+
+}  // namespace
+
+std::vector<Proposal> propose_confirm(const SearchContext& context) {
+  const ConfigurationId baseline = configuration_id(context.space.baseline());
+  const std::vector<Estimate> estimates =
+      estimate_all(context.history, context.objective, baseline);
+  if (estimates.empty()) return {};
+  int last_repeat = 0;
+  const auto so_far = repeats_so_far(context.history, last_repeat);
+  if (so_far.empty()) return interleave(leaders(estimates, baseline), 1, confirm_repeats);
+  return propose_more(context, estimates, so_far, last_repeat);
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/search/stage_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/model/memory_model.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+// A micro-batch that is less likely to fit than this is left alone.
+constexpr double fits_hardly_ever = 0.01;
+
+/// The trials of a stage, and what they say one by one.
+struct Evidence {
+  std::map<std::int64_t, ExperimentId> fits;
+  std::map<std::int64_t, ExperimentId> exceeds_gpu;
+  std::map<std::int64_t, ExperimentId> exceeds_host;
+  std::vector<Point> peaks;
+  std::vector<StepPoint> steps;
+  int failed_otherwise = 0;
+  int unfinished = 0;
+  std::string words;  ///< of the first that failed otherwise
+};
+
+void take(Evidence& evidence, const Trial& trial, std::int64_t micro_batch) {
+  if (trial.wants_another_try()) {
+    ++evidence.unfinished;
+    return;
+  }
+  const ExperimentId& id = trial.experiment.id;
+  switch (rule_of(trial.outcome()).memory) {
+    case MemoryEvidence::fits: evidence.fits.emplace(micro_batch, id); break;
+    case MemoryEvidence::exceeds_gpu: evidence.exceeds_gpu.emplace(micro_batch, id); return;
+    case MemoryEvidence::exceeds_host: evidence.exceeds_host.emplace(micro_batch, id); return;
+    case MemoryEvidence::none:
+      if (!trial.verdict || !rule_of(trial.outcome()).counts_as_tried) return;
+      if (evidence.failed_otherwise++ == 0) {
+        evidence.words = std::string(name_of(trial.outcome()));
+        if (trial.verdict->evidence) evidence.words += ": " + trial.verdict->evidence->line;
+      }
+      return;
+  }
+  const Metrics& metrics = trial.verdict->metrics;
+  if (metrics.peak_gpu_bytes) {
+    evidence.peaks.push_back({static_cast<double>(micro_batch), *metrics.peak_gpu_bytes});
+  }
+  if (metrics.step_s && trial.worked()) {
+    const auto accumulation = trial.experiment.configuration.integer(accumulation_parameter);
+    evidence.steps.push_back({.micro_batch = micro_batch,
+                              .accumulation = accumulation.value_or(1),
+                              .step_s = metrics.step_s->mid});
+  }
+}
+
+Evidence evidence_of(const SearchContext& context, int zero_stage) {
+  Evidence evidence;
+  for (const Trial& trial : context.history.trials()) {
+    const Configuration& configuration = trial.experiment.configuration;
+    const auto micro_batch = configuration.integer(micro_batch_parameter);
+    if (configuration.integer(zero_stage_parameter) != zero_stage || !micro_batch) continue;
+    take(evidence, trial, *micro_batch);
+  }
+  return evidence;
+}
+
+/// Takes over the bounds. That something fitted is believed more than that something smaller did
+/// not: another process, or a fragmented heap, can make a small one fail.
+void set_bounds(StageFacts& facts, const Evidence& evidence) {
+  if (!evidence.fits.empty()) {
+    facts.fits = evidence.fits.rbegin()->first;
+    facts.why.push_back(evidence.fits.rbegin()->second);
+  }
+  const auto above = [&](const std::map<std::int64_t, ExperimentId>& found) {
+    return facts.fits ? found.upper_bound(*facts.fits) : found.begin();
+  };
+  if (const auto at = above(evidence.exceeds_gpu); at != evidence.exceeds_gpu.end()) {
+    facts.fails = at->first;
+    facts.why.push_back(at->second);
+  }
+  if (const auto at = above(evidence.exceeds_host); at != evidence.exceeds_host.end()) {
+    facts.fails_host = at->first;
+    facts.why.push_back(at->second);
+  }
+}
+
+/// Peak bytes against micro-batch. Where one micro-batch was measured, the model states are taken
+/// for what is left at none.
+std::optional<AffineFit> memory_fit(const SearchContext& context, int zero_stage,
+                                    std::vector<Point> peaks) {
+  if (const auto fit = fit_affine(peaks)) return fit;
+  const StudySpec& spec = context.input.spec;
+  const auto params = model_params(spec, context.history);
+  if (peaks.empty() || !params || !spec.deepspeed) return std::nullopt;
+  const TrainingSetup setup = training_setup(*spec.deepspeed);
+  peaks.push_back({0.0, model_state_bytes(*params, zero_stage, spec.ranks(), setup)});
+  return fit_affine(peaks);
+}
+
+/// Whether what is left is worth probing, against the best so far.
+void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Estimate>& leader) {
+  if (!leader) return;
+  double optimistic = 0.0;
+  std::int64_t at = 0;
+  for (const std::int64_t micro_batch : facts.between()) {
+    const auto score = optimistic_score(context, facts, micro_batch);
+    if (!score) return;  // nothing can be said
+    if (*score <= optimistic) continue;
+    optimistic = *score;
+    at = micro_batch;
+  }
+  const double gain = leader->score.mid * (1.0 + context.input.spec.search.stop_gain);
+  if (optimistic < leader->score.low) {
+    facts.standing = Standing::cannot_win;
+    facts.because = fmt::format("cannot win: optimistic {:.4g} < {:.4g} {} (micro_batch {})",
+                                optimistic, leader->score.low, context.objective.unit(), at);
+  } else if (optimistic <= gain) {
+    facts.standing = Standing::little_gain;
+    facts.because = fmt::format(
+        "larger micro_batches gain too little: optimistic {:.4g}, best "
+        "{:.4g} {} (micro_batch {})",
+        optimistic, leader->score.mid, context.objective.unit(), at);
+  }
+}
+
+void judge(const SearchContext& context, StageFacts& facts, const Evidence& evidence,
+           const std::optional<Estimate>& leader) {
+  const std::string model_says =
+      cannot_fit(context.input.spec, context.input.site, context.history, facts.zero_stage);
+  if (facts.admissible.empty()) {
+    facts.standing = Standing::cannot_fit;
+    facts.because = "no micro_batch is admitted by the batch rule and the constraints";
+  } else if (!facts.fits && !model_says.empty()) {
+    facts.standing = Standing::cannot_fit;
+    facts.because = "cannot fit: " + model_says;
+  } else if (!facts.fits && (facts.fails == facts.admissible.front() ||
+                             facts.fails_host == facts.admissible.front())) {
+    facts.standing = Standing::cannot_fit;
+    facts.because = fmt::format("does not fit: micro_batch {} exceeds the memory of a {}",
+                                facts.admissible.front(),
+                                facts.fails == facts.admissible.front() ? "GPU" : "node");
+  } else if (facts.why.empty() && evidence.unfinished > 0) {
+    facts.standing = Standing::waiting;
+  } else if (facts.why.empty() && evidence.failed_otherwise > 0) {
+    facts.standing = Standing::broken;
+    facts.because = fmt::format("does not run: {}", evidence.words);
+  } else if (facts.between().empty()) {
+    facts.standing = Standing::settled;
+  } else {
+    weigh(context, facts, leader);
+  }
+}
+
+StageFacts facts_of(const SearchContext& context, int zero_stage,
+                    const std::optional<Estimate>& leader) {
+  StageFacts facts;
+  facts.zero_stage = zero_stage;
+  facts.admissible = context.space.micro_batches(zero_stage);
+  const Evidence evidence = evidence_of(context, zero_stage);
+  set_bounds(facts, evidence);
+  facts.capacity = gpu_capacity(context.input.site, context.history);
+  facts.memory = memory_fit(context, zero_stage, evidence.peaks);
+  facts.steps = StepModel::fit(evidence.steps);
+  for (const std::int64_t micro_batch : facts.admissible) {
+    const auto configuration = configuration_of(context.space, zero_stage, micro_batch);
+    if (!configuration || context.history.has_asked(configuration_id(*configuration))) continue;
+    facts.unasked.push_back(micro_batch);
+  }
+  judge(context, facts, evidence, leader);
+  return facts;
+}
+
+}  // namespace
+
+bool is_out(Standing standing) {
+  return standing == Standing::cannot_win || standing == Standing::cannot_fit ||
+         standing == Standing::broken;
+}
+
+std::vector<std::int64_t> StageFacts::between() const {
+  std::vector<std::int64_t> found;
+  for (const std::int64_t micro_batch : unasked) {
+    if (fits && micro_batch <= *fits) continue;
+    if (fails && micro_batch >= *fails) break;
+    if (fails_host && micro_batch >= *fails_host) break;
+    if (memory && capacity && memory->slope > 0.0 &&
+        fit_probability(*memory, static_cast<double>(micro_batch), *capacity) < fits_hardly_ever) {
+      break;
+    }
+    found.push_back(micro_batch);
+  }
+  return found;
+}
+
+Boundary StageFacts::boundary() const {
+  Boundary::FitModel model;
+  if (memory && capacity && memory->slope > 0.0) {
+    model = [fit = *memory, bytes = *capacity](std::int64_t micro_batch) {
+      return fit_probability(fit, static_cast<double>(micro_batch), bytes);
+    };
+  }
+  const std::int64_t smallest = admissible.empty() ? 1 : admissible.front();
+  return Boundary({.smallest = smallest, .fits = fits, .fails = fails}, std::move(model));
+}
+
+Expectation StageFacts::expect(std::int64_t micro_batch, std::int64_t accumulation) const {
+  Expectation expected;
+  expected.fit_probability = std::round(1000.0 * boundary().survival(micro_batch)) / 1000.0;
+  if (memory) expected.peak_gpu_bytes = std::round(memory->at(static_cast<double>(micro_batch)));
+  if (steps) expected.step_s = steps->step_s(micro_batch, accumulation);
+  return expected;
+}
+
+std::vector<StageFacts> stage_facts(const SearchContext& context) {
+  const auto leader = leader_of(context);
+  std::vector<StageFacts> facts;
+  for (const int zero_stage : context.space.zero_stages()) {
+    facts.push_back(facts_of(context, zero_stage, leader));
+  }
+  return facts;
+}
+
+std::optional<Configuration> configuration_of(const Space& space, int zero_stage,
+                                              std::int64_t micro_batch) {
+  auto configuration =
+      space.complete({{std::string(zero_stage_parameter), std::int64_t{zero_stage}},
+                      {std::string(micro_batch_parameter), micro_batch}});
+  if (!configuration || !space.contains(*configuration)) return std::nullopt;
+  return *std::move(configuration);
+}
+
+std::optional<double> optimistic_score(const SearchContext& context, const StageFacts& facts,
+                                       std::int64_t micro_batch) {
+  if (!facts.steps || !context.objective.follows_step_time()) return std::nullopt;
+  const auto configuration = configuration_of(context.space, facts.zero_stage, micro_batch);
+  if (!configuration) return std::nullopt;
+  const std::int64_t accumulation = configuration->integer(accumulation_parameter).value_or(1);
+  const auto samples = static_cast<double>(micro_batch * accumulation * context.input.spec.ranks());
+  const double step_s = facts.steps->step_s(micro_batch, accumulation);
+  const double upper = 1.0 + 2.0 * facts.steps->spread(micro_batch);
+  return context.objective.score_of_step(step_s, samples) * upper;
+}
+
+std::optional<Estimate> leader_of(const SearchContext& context) {
+  auto estimates =
+      estimate_all(context.history, context.objective, configuration_id(context.space.baseline()));
+  if (estimates.empty()) return std::nullopt;
+  return std::move(estimates.front());
+}
+
+}  // namespace slurmtune
