@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "slurmtune/analyze/analysis.hpp"
+#include "slurmtune/base/hash.hpp"
+#include "slurmtune/base/units.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// What must be left over for the stage after which a winner is known.
+struct Reserve {
+  std::int64_t node_seconds = 0;
+  std::int64_t experiments = 0;
+};
+
+/// The first round of confirm after `index`; nothing if `index` is confirm itself, or later.
+Reserve reserve_after(const Plan& plan, std::size_t index) {
+  for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
+    const PlannedStage& stage = plan.stages[i];
+    if (stage.kind != Purpose::confirm || stage.round != 0) continue;
+    return {.node_seconds = stage.worst_node_seconds, .experiments = stage.experiments_max};
+  }
+  return {};
+}
+
+NextAction action_of(const Plan& plan, std::size_t from, std::size_t to) {
+  if (to > from + 1) return NextAction::skip_to;
+  return plan.stages[from].kind == plan.stages[to].kind ? NextAction::repeat : NextAction::release;
+}
+
+std::int64_t worst_of(const Manifest& manifest, int nodes_per_task) {
+  return static_cast<std::int64_t>(manifest.slices.size()) * nodes_per_task *
+         manifest.task_walltime_s;
+}
+
+/// The stage's frame, lowered to what the budget has left after the reserve.
+StageRequest affordable_request(const StudyInput& input, const Plan& plan, std::size_t index,
+                                const Analysis& analysis, const Spending& spending,
+                                const Reserve& reserve) {
+  StageRequest request = stage_request(plan, index);
+  if (plan.budget_node_seconds) {
+    const std::int64_t left =
+        *plan.budget_node_seconds - spending.node_seconds - reserve.node_seconds;
+    const std::int64_t planned = request.node_seconds_cap.value_or(left);
+    request.node_seconds_cap = std::max<std::int64_t>(0, std::min(planned, left));
+  }
+  if (const auto most = input.spec.budget.max_experiments) {
+    const std::int64_t left = *most - analysis.history().tries_started() - reserve.experiments;
+    request.experiments_max = std::max<std::int64_t>(0, std::min(request.experiments_max, left));
+  }
+  return request;
+}
+
+}  // namespace
+
+Expected<Continuation> continuation(const StudyInput& input, const Plan& plan, std::size_t index,
+                                    std::span<const StageHistory> history, const Analysis& analysis,
+                                    const Spending& spending) {
+  const ExperimentGenerator generator(input);
+  Continuation found;
+  for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
+    SLURMTUNE_TRY(const Manifest wanted, generator.generate(stage_request(plan, i), history));
+    if (wanted.experiments.empty()) continue;
+    const Reserve reserve = reserve_after(plan, i);
+    const StageRequest request = affordable_request(input, plan, i, analysis, spending, reserve);
+    SLURMTUNE_TRY(Manifest manifest, generator.generate(request, history));
+    const std::size_t lost = wanted.experiments.size() - manifest.experiments.size();
+    if (lost > 0) {
+      found.budget_forbade = true;
+      found.dropped.push_back({fmt::format("{}: {} of {} experiments", plan.stages[i].name.text,
+                                           lost, wanted.experiments.size()),
+                               fmt::format("budget: {} spent, {} reserved for the confirmation",
+                                           format_node_hours(spending.node_seconds),
+                                           format_node_hours(reserve.node_seconds))});
+    }
+    if (manifest.experiments.empty()) continue;
+    SLURMTUNE_TRY(const std::string bytes, render_manifest(manifest));
+    found.next = {.action = action_of(plan, index, i),
+                  .stage = plan.stages[i].name,
+                  .experiments = static_cast<std::int64_t>(manifest.experiments.size()),
+                  .slices = static_cast<std::int64_t>(manifest.slices.size()),
+                  .walltime_s = manifest.task_walltime_s,
+                  .worst_node_seconds = worst_of(manifest, plan.stages[i].nodes_per_task),
+                  .reserved_node_seconds = plan.budget_node_seconds ? reserve.node_seconds : 0,
+                  .manifest_sha256 = sha256_hex(bytes)};
+    found.manifest = std::move(manifest);
+    return found;
+  }
+  return found;
+}
+
+}  // namespace slurmtune

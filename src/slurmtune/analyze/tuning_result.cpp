@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "slurmtune/analyze/analysis.hpp"
+#include "slurmtune/generate/label.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr std::size_t ranking_max = 10;
+constexpr std::size_t failures_max = 20;
+
+Ranked ranked(const Estimate& estimate, const Objective& objective) {
+  Ranked row;
+  row.configuration = estimate.id;
+  row.values = estimate.configuration.values;
+  row.label = label_of(estimate.configuration);
+  const Metrics& metrics = estimate.trial->verdict->metrics;
+  row.throughput = objective.readable(estimate.score);
+  if (!objective.is_throughput() && objective.follows_step_time() && metrics.throughput) {
+    row.throughput = *metrics.throughput;
+  }
+  row.step_s = metrics.step_s;
+  row.peak_gpu_bytes = metrics.peak_gpu_bytes;
+  row.repeats = static_cast<int>(estimate.by_repeat.size());
+  return row;
+}
+
+bool is_failure(const Trial& trial) {
+  return trial.verdict && !trial.worked() && trial.verdict->outcome != Outcome::not_started;
+}
+
+Failure failure_of(const Trial& trial) {
+  Failure failure;
+  failure.experiment = trial.experiment.id;
+  failure.label = trial.experiment.label;
+  failure.outcome = trial.outcome();
+  if (trial.verdict->evidence) {
+    failure.line = trial.verdict->evidence->line;
+    failure.log = trial.verdict->evidence->log;
+  }
+  if (failure.line.empty()) failure.line = trial.verdict->reason;
+  return failure;
+}
+
+std::string in_its_words(const Failure& failure) {
+  return failure.line.empty() ? failure.label : failure.label + ": " + failure.line;
+}
+
+/// Why there is no best: how the experiments ended, and one of them in its own words.
+std::string why_nothing(const Analysis& analysis, const std::vector<Failure>& failures) {
+  std::map<std::string, int> counts;
+  std::string unranked;
+  for (const Trial& trial : analysis.history().trials()) {
+    ++counts[std::string(name_of(trial.outcome()))];
+    if (unranked.empty()) unranked = analysis.objective().why_unranked(trial);
+  }
+  if (counts.empty()) return "nothing was run";
+  std::string endings;
+  for (const auto& [outcome, count] : counts) {
+    endings += fmt::format("{}{} {}", endings.empty() ? "" : ", ", count, outcome);
+  }
+  std::string why = fmt::format("no experiment could be ranked ({})", endings);
+  if (!unranked.empty()) return why + "; " + unranked;
+  if (failures.empty()) return why;
+  // The baseline's words say most: it is what the user runs every day.
+  const Trial* baseline = analysis.history().of(analysis.baseline());
+  const Failure& told =
+      baseline && is_failure(*baseline) ? failure_of(*baseline) : failures.front();
+  return why + "; " + in_its_words(told);
+}
+
+std::string stopped_early(Stop stop) {
+  switch (stop) {
+    case Stop::budget: return "; the budget is used up";
+    case Stop::deadline: return "; the deadline was reached";
+    case Stop::cancelled: return "; the study was cancelled";
+    case Stop::storage_error: return "; the file system failed";
+    case Stop::baseline_config_error: return "; the baseline's configuration was refused";
+    case Stop::gain:
+    case Stop::exhausted:
+    case Stop::nothing_worked: break;
+  }
+  return "";
+}
+
+/// The sentence for people.
+std::string why_best(const Analysis& analysis, const TuningResult& result) {
+  const Estimate& best = analysis.estimates().front();
+  std::string why;
+  if (best.id == analysis.baseline()) {
+    why = analysis.estimates().size() == 1
+              ? fmt::format("the baseline {} is the only configuration that works",
+                            result.best->label)
+              : fmt::format("the baseline {} is the fastest that was measured: nothing to change",
+                            result.best->label);
+  } else if (result.speedup) {
+    why = fmt::format(
+        "{} is {:.3g} times as fast as the baseline {} (95 % interval {:.3g} to "
+        "{:.3g})",
+        result.best->label, result.speedup->mid, result.baseline->label, result.speedup->low,
+        result.speedup->high);
+    if (result.speedup->low <= 1.0) why += ", which cannot be told from no gain";
+  } else {
+    why = fmt::format("{} is the fastest that works; the baseline does not run ({})",
+                      result.best->label, name_of(result.baseline_outcome));
+  }
+  if (!best.confirmed) {
+    why += "; not confirmed by repeats";
+  } else if (best.by_repeat.size() == 1) {
+    why += "; confirmed by one repeat only";
+  }
+  return why + stopped_early(result.stop);
+}
+
+}  // namespace
+
+TuningResult tuning_result(const Analysis& analysis, const Spending& spending, Stop stop) {
+  TuningResult result;
+  result.stop = stop;
+  result.baseline_outcome = analysis.baseline_outcome();
+  result.experiments_run = analysis.history().tries_started();
+  result.spent_node_seconds = spending.node_seconds;
+  for (const Trial& trial : analysis.history().trials()) {
+    if (result.failures.size() == failures_max) break;
+    if (is_failure(trial)) result.failures.push_back(failure_of(trial));
+  }
+  const std::vector<Estimate>& estimates = analysis.estimates();
+  for (const Estimate& estimate : estimates) {
+    if (result.ranking.size() == ranking_max) break;
+    result.ranking.push_back(ranked(estimate, analysis.objective()));
+  }
+  const Estimate* baseline = analysis.baseline_estimate();
+  if (baseline) result.baseline = ranked(*baseline, analysis.objective());
+  if (estimates.empty()) {
+    result.why = why_nothing(analysis, result.failures) + stopped_early(stop);
+    return result;
+  }
+  result.best = result.ranking.front();
+  result.probability_best = analysis.probabilities().front();
+  if (baseline) result.speedup = ratio_of(estimates.front(), *baseline);
+  result.why = why_best(analysis, result);
+  return result;
+}
+
+}  // namespace slurmtune
