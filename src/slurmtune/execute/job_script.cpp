@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/execute/job_script.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "slurmtune/base/embedded.hpp"
+#include "slurmtune/execute/sbatch_directives.hpp"
+
+namespace slurmtune {
+namespace {
+
+// The runner wants all CPUs of its node and shares memory and CPUs with the steps of its trials
+// (srun(1): --overlap, and --mem=0 since the step would otherwise take all memory for itself).
+constexpr std::string_view default_runner_launch =
+    "srun --mpi=pmix --nodes={nodes} --ntasks={nodes} --cpus-per-task={cpus} --cpu-bind=none "
+    "--overlap --mem=0 --kill-on-bad-exit=1";
+
+// How long before the end of its time a task is told, so that it can write what it has.
+constexpr int warning_s = 60;
+
+std::string_view template_path(JobKind kind) {
+  switch (kind) {
+    case JobKind::array: return "scripts/sbatch/array.sbatch";
+    case JobKind::reducer: return "scripts/sbatch/reduce.sbatch";
+    case JobKind::guard: return "scripts/sbatch/guard.sbatch";
+    case JobKind::final: break;
+  }
+  return "scripts/sbatch/final.sbatch";
+}
+
+/// `text` as one word of a POSIX shell.
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("%+,-./:=@_").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+Expected<void> check_path(std::string_view what, std::string_view path) {
+  if (!path.starts_with('/')) {
+    return invalid_input(fmt::format("{} must be an absolute path: {}", what, path));
+  }
+  if (has_control_character(path)) {
+    return invalid_input(fmt::format("{} holds a control character; move it elsewhere", what));
+  }
+  return {};
+}
+
+/// A path in an output pattern, where `%` begins a placeholder.
+std::string escape_percent(std::string_view path) {
+  std::string escaped;
+  for (const char c : path) escaped += c == '%' ? std::string("%%") : std::string(1, c);
+  return escaped;
+}
+
+std::string log_pattern(const JobScript& script) {
+  const std::string directory = escape_percent(log_directory(script));
+  switch (script.kind) {
+    case JobKind::array: return directory + "/slurm-%A_%a.out";
+    case JobKind::reducer: return directory + "/reduce-%j.out";
+    case JobKind::guard: return directory + "/guard-%j.out";
+    case JobKind::final: break;
+  }
+  return directory + "/final-%j.out";
+}
+
+Expected<std::string> sbatch_lines(const JobScript& script) {
+  const Site& site = script.site;
+  const bool array = script.kind == JobKind::array;
+  std::vector<SbatchDirective> directives;
+  const auto add = [&](std::string key, std::string value) {
+    directives.push_back({.key = std::move(key), .value = std::move(value)});
+  };
+  const auto add_given = [&](std::string key, const std::string& value) {
+    if (!value.empty()) add(std::move(key), value);
+  };
+  add("job-name", script.job_name);
+  const bool elsewhere = !array && !site.reducer_partition.empty();
+  add_given("partition", elsewhere ? site.reducer_partition : site.partition);
+  add_given("account", site.account);
+  add_given("qos", site.qos);
+  // A constraint names a kind of node, which the reducers' partition need not have.
+  if (!elsewhere) add_given("constraint", site.constraint);
+  if (array) {
+    add("nodes", std::to_string(script.nodes_per_task));
+    if (site.exclusive) add("exclusive", "");
+    add("time", format_walltime(script.walltime));
+    add("signal", fmt::format("B:USR1@{}", warning_s));
+  } else {
+    add("nodes", "1");
+    add("ntasks", "1");
+    add("time", format_walltime(script.walltime));
+  }
+  add("output", log_pattern(script));
+  add("open-mode", "append");
+  add("requeue", "");
+  std::vector<std::string> options = site.sbatch_options;
+  if (array) {
+    options.insert(options.end(), site.array_options.begin(), site.array_options.end());
+  }
+  for (const std::string& option : options) {
+    SLURMTUNE_TRY(SbatchDirective directive, parse_site_option(option));
+    directives.push_back(std::move(directive));
+  }
+  std::string lines;
+  for (const SbatchDirective& directive : directives) {
+    SLURMTUNE_TRY(const std::string line, render_directive(directive));
+    lines += lines.empty() ? line : "\n" + line;
+  }
+  return lines;
+}
+
+/// One word of the launch line: `{nodes}` is the number of nodes, `{cpus}` that of a node's CPUs,
+/// which only the job itself knows.
+std::string launch_word(std::string_view word, int nodes) {
+  constexpr std::string_view nodes_mark = "{nodes}";
+  constexpr std::string_view cpus_mark = "{cpus}";
+  std::string text(word);
+  for (std::size_t at = 0; (at = text.find(nodes_mark, at)) != std::string::npos;) {
+    text.replace(at, nodes_mark.size(), std::to_string(nodes));
+  }
+  const std::size_t cpus = text.find(cpus_mark);
+  if (cpus == std::string::npos) return shell_word(text);
+  const std::string_view all = text;
+  const std::string_view before = all.substr(0, cpus);
+  const std::string_view after = all.substr(cpus + cpus_mark.size());
+  return (before.empty() ? "" : shell_word(before)) + "\"${SLURM_CPUS_ON_NODE:-1}\"" +
+         (after.empty() ? "" : shell_word(after));
+}
+
+std::string runner_launch(const JobScript& script) {
+  std::vector<std::string> words = script.site.runner_launch;
+  if (words.empty()) {
+    std::string_view rest = default_runner_launch;
+    while (!rest.empty()) {
+      const std::size_t space = std::min(rest.find(' '), rest.size());
+      words.emplace_back(rest.substr(0, space));
+      rest.remove_prefix(std::min(space + 1, rest.size()));
+    }
+  }
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " ") + launch_word(word, script.nodes_per_task);
+  }
+  return line;
+}
+
+std::string setup_lines(const JobScript& script) {
+  std::vector<std::string> lines = script.site.modules;
+  if (script.kind == JobKind::array) {
+    lines.insert(lines.end(), script.setup.begin(), script.setup.end());
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string make_previous_decision(const JobScript& script, std::string_view program) {
+  if (!script.previous) return "";
+  return fmt::format(
+      "# Usually made already. If the reducer died, it is made here; without it there is nothing "
+      "to "
+      "run.\n{} reduce \"$SLURMTUNE_STUDY\" --stage {} || exit\n",
+      program, script.previous->text);
+}
+
+/// Replaces each `@NAME@` by its value; values are not looked at again.
+std::string fill(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  while (true) {
+    const std::size_t begin = text.find('@');
+    filled += text.substr(0, begin);
+    if (begin == std::string_view::npos) return filled;
+    const std::size_t end = text.find('@', begin + 1);
+    const auto value = end == std::string_view::npos
+                           ? values.end()
+                           : values.find(std::string(text.substr(begin + 1, end - begin - 1)));
+    if (value == values.end()) {
+      filled += '@';  // `${launch[@]}`
+      text.remove_prefix(begin + 1);
+    } else {
+      filled += value->second;
+      text.remove_prefix(end + 1);
+    }
+  }
+}
+
+bool safe_name(std::string_view name) {
+  return !name.empty() && name.front() != '-' && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+}  // namespace
+
+JobScript array_script(JobScript common, const PlannedStage& stage) {
+  common.kind = JobKind::array;
+  common.stage = stage.name;
+  common.tasks = stage.tasks_max;
+  common.nodes_per_task = stage.nodes_per_task;
+  common.walltime = std::chrono::seconds(stage.task_walltime_s);
+  return common;
+}
+
+std::string script_path(const JobScript& script) {
+  const std::string stage = script.study_dir + "/stages/" + script.stage.text;
+  switch (script.kind) {
+    case JobKind::array:
+      return script.first_slice == 0 ? stage + "/array.sbatch"
+                                     : fmt::format("{}/array.{}.sbatch", stage, script.first_slice);
+    case JobKind::reducer: return stage + "/reduce.sbatch";
+    case JobKind::guard: return script.study_dir + "/guard.sbatch";
+    case JobKind::final: break;
+  }
+  return script.study_dir + "/final.sbatch";
+}
+
+std::string log_directory(const JobScript& script) {
+  if (script.kind == JobKind::array || script.kind == JobKind::reducer) {
+    return script.study_dir + "/stages/" + script.stage.text + "/logs";
+  }
+  return script.study_dir + "/logs";
+}
+
+Expected<std::string> render_job_script(const JobScript& script) {
+  SLURMTUNE_CHECK(check_path("the study directory", script.study_dir));
+  SLURMTUNE_CHECK(check_path("the directory of study.toml", script.origin));
+  if (!safe_name(script.job_name)) {
+    return invalid_input("a job name may hold letters, digits and . _ - only: " + script.job_name);
+  }
+  const bool staged = script.kind == JobKind::array || script.kind == JobKind::reducer;
+  SLURMTUNE_ASSERT(!staged || safe_name(script.stage.text));
+  SLURMTUNE_ASSERT(!script.previous || safe_name(script.previous->text));
+  SLURMTUNE_TRY(const std::string lines, sbatch_lines(script));
+  const auto text = embedded_file(template_path(script.kind));
+  SLURMTUNE_ASSERT(text.has_value());
+
+  std::string name = script.study_name;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return has_control_character({&c, 1});
+      },
+      ' ');
+  const std::string program = shell_word(script.study_dir + "/bin/slurmtune");
+  return fill(*text, {
+                         {"STAGE", script.stage.text},
+                         {"STUDY_NAME", name},
+                         {"STUDY_DIR", shell_word(script.study_dir)},
+                         {"ORIGIN", shell_word(script.origin)},
+                         {"SCRIPT", shell_word(script_path(script))},
+                         {"SBATCH_LINES", lines},
+                         {"SETUP", setup_lines(script)},
+                         {"PREVIOUS", make_previous_decision(script, program)},
+                         {"PROGRAM", program},
+                         {"RUNNER", shell_word(script.study_dir + "/bin/slurmtune-runner")},
+                         {"RUNNER_LAUNCH", runner_launch(script)},
+                         {"FIRST_SLICE", std::to_string(script.first_slice)},
+                         {"LAST_TASK", std::to_string(script.tasks - 1)},
+                     });
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/execute/tuning_executor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace slurmtune {
+namespace {
+
+/// Repeats what cannot do harm twice, while nobody answers.
+template <class Try>
+auto until_answered(Backoff backoff, const Try& attempt) -> decltype(attempt()) {
+  decltype(attempt()) answer = unavailable("never asked");
+  while (backoff.next()) {
+    answer = attempt();
+    if (answer || answer.error().kind != ErrorKind::unavailable) break;
+  }
+  return answer;
+}
+
+std::vector<JobReport> of_jobs(std::vector<JobReport> reports, std::span<const JobId> jobs) {
+  std::erase_if(reports, [&](const JobReport& report) {
+    return std::find(jobs.begin(), jobs.end(), report.job) == jobs.end();
+  });
+  return reports;
+}
+
+}  // namespace
+
+TuningExecutor::TuningExecutor(std::unique_ptr<Scheduler> scheduler, ExecutorOptions options)
+    : scheduler_(std::move(scheduler)),
+      options_(std::move(options)),
+      // Two processes of a study must not retry in step.
+      seed_(static_cast<std::uint64_t>(::getpid()) << 32U) {
+  SLURMTUNE_ASSERT(scheduler_ != nullptr);
+  if (!options_.now) {
+    options_.now = [] {
+      return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    };
+  }
+}
+
+Backoff TuningExecutor::make_backoff() {
+  return Backoff(options_.retry, Seed{seed_++}, options_.sleep);
+}
+
+Expected<JobId> TuningExecutor::submit(const JobRequest& job) {
+  Backoff backoff = make_backoff();
+  Error trouble;
+  for (bool first = true; backoff.next(); first = false) {
+    if (!first) {
+      // The job may be in although nobody said so.
+      const auto found = scheduler_->find(job.name);
+      if (!found) {
+        trouble = found.error();
+        continue;
+      }
+      if (*found) return **found;
+    }
+    auto answer = scheduler_->submit(job);
+    if (answer) last_.reset();  // it does not know the new job
+    if (answer || answer.error().kind != ErrorKind::unavailable) return answer;
+    trouble = std::move(answer).error();
+  }
+  return unavailable(
+      fmt::format("{}; whether the job {} was submitted is not known", trouble.message, job.name));
+}
+
+Expected<std::optional<JobId>> TuningExecutor::find(const std::string& name) {
+  return until_answered(make_backoff(), [&] { return scheduler_->find(name); });
+}
+
+Expected<std::vector<JobReport>> TuningExecutor::report(std::span<const JobId> jobs) {
+  const Instant now = options_.now();
+  if (last_ && now >= last_->at && now - last_->at < options_.query_interval) {
+    const bool known = std::all_of(jobs.begin(), jobs.end(), [&](JobId job) {
+      return std::find(last_->asked.begin(), last_->asked.end(), job) != last_->asked.end();
+    });
+    if (known) return of_jobs(last_->reports, jobs);
+  }
+  SLURMTUNE_TRY(auto reports,
+                until_answered(make_backoff(), [&] { return scheduler_->report(jobs); }));
+  last_ = LastAnswer{.at = now, .asked = {jobs.begin(), jobs.end()}, .reports = std::move(reports)};
+  return last_->reports;
+}
+
+Expected<void> TuningExecutor::cancel(JobId job) {
+  return until_answered(make_backoff(), [&] { return scheduler_->cancel(job); });
+}
+
+Expected<void> TuningExecutor::cancel_tasks(JobId job, std::int64_t first, std::int64_t end) {
+  return until_answered(make_backoff(), [&] { return scheduler_->cancel_tasks(job, first, end); });
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "slurmtune/execute/retry.hpp"
+#include "slurmtune/study/scheduler.hpp"
+
+namespace slurmtune {
+
+struct ExecutorOptions {
+  RetryPolicy retry;
+  /// The shortest time between two queries for jobs (design.md, section 9). 0 for a scheduler that
+  /// is no server's.
+  std::chrono::milliseconds query_interval{30'000};
+  Backoff::Sleep sleep;          ///< empty = really sleep
+  std::function<Instant()> now;  ///< empty = the system's clock
+};
+
+/// Executes what a study has decided: submits jobs exactly once in spite of a batch system that
+/// does not always answer, asks about them no more often than it may, and cancels them.
+///
+/// Journalling is its caller's: the intent before submit(), the id after it.
+class TuningExecutor {
+ public:
+  explicit TuningExecutor(std::unique_ptr<Scheduler> scheduler, ExecutorOptions options = {});
+
+  /// Submits a job. If no answer comes, looks the job up by its name before it tries again.
+  /// Errors: invalid_input if the batch system refuses the job, which then does not exist;
+  /// unavailable if it has not answered for all attempts, and the job may exist.
+  [[nodiscard]] Expected<JobId> submit(const JobRequest& job);
+
+  /// The job of that name, if the batch system still knows it. Errors: unavailable.
+  [[nodiscard]] Expected<std::optional<JobId>> find(const std::string& name);
+
+  /// The states of jobs, by one query; by none, from the last answer, if that is younger than the
+  /// query interval and knows all of `jobs`. Errors: unavailable.
+  [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> jobs);
+
+  /// Errors: unavailable. A job that is over or unknown is none.
+  [[nodiscard]] Expected<void> cancel(JobId job);
+  [[nodiscard]] Expected<void> cancel_tasks(JobId job, std::int64_t first, std::int64_t end);
+
+  [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
+  [[nodiscard]] std::string description() const { return scheduler_->description(); }
+
+ private:
+  struct LastAnswer {
+    Instant at;
+    std::vector<JobId> asked;
+    std::vector<JobReport> reports;
+  };
+
+  [[nodiscard]] Backoff make_backoff();
+
+  std::unique_ptr<Scheduler> scheduler_;
+  ExecutorOptions options_;
+  std::uint64_t seed_;
+  std::optional<LastAnswer> last_;
+};
+
+}  // namespace slurmtune
