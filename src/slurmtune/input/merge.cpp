@@ -26,6 +26,7 @@ struct Merge {
     const Node* table = study.find(section);
     return table != nullptr ? table->find(name) : nullptr;
   }
+  [[nodiscard]] std::string where(int line) const { return fmt::format("{}:{}", spec.path, line); }
   void note(std::string text) const { spec.notes.push_back(std::move(text)); }
   void note_study_wins(std::string_view name, std::string_view theirs, int line) const {
     note(fmt::format("{} of {} is used, not {} of {}:{}", name, spec.path, theirs, config.path,
@@ -131,6 +132,7 @@ Expected<void> merge_global_batch(const Merge& merge) {
   }
   if (constant) {
     batch.global = global->as_integer();
+    batch.where = merge.where(global->line);
     if (config.train_batch && config.train_batch->value != *batch.global) {
       merge.note_study_wins(fmt::format("batch.global = {}", *batch.global),
                             fmt::format("train_batch_size = {}", config.train_batch->value),
@@ -144,6 +146,7 @@ Expected<void> merge_global_batch(const Merge& merge) {
                      "remove it, or write global = \"free\"");
     }
     batch.global = config.train_batch->value;
+    batch.where = fmt::format("{}:{}", config.path, config.train_batch->line);
     merge.note(fmt::format("the global batch is constant: train_batch_size = {} of {}:{}",
                            *batch.global, config.path, config.train_batch->line));
   }
@@ -157,12 +160,18 @@ Expected<void> merge_global_batch(const Merge& merge) {
     }
     return {};
   }
-  if (max_global != nullptr) batch.max_global = max_global->as_integer();
+  if (max_global != nullptr) {
+    batch.max_global = max_global->as_integer();
+    batch.where = merge.where(max_global->line);
+  }
   if (max_global != nullptr && theirs && theirs->value != *batch.max_global) {
     merge.note_study_wins(fmt::format("batch.max_global = {}", *batch.max_global),
                           fmt::format("max_train_batch_size = {}", theirs->value), theirs->line);
   }
-  if (max_global == nullptr && theirs) batch.max_global = theirs->value;
+  if (max_global == nullptr && theirs) {
+    batch.max_global = theirs->value;
+    batch.where = fmt::format("{}:{}", config.path, theirs->line);
+  }
   return {};
 }
 
@@ -363,6 +372,7 @@ Expected<void> read_generic_batch(const Node& study, StudySpec& spec) {
   for (const NodeMember& member : batch->members) {
     if (member.key == "global" && member.value.is_number()) {
       spec.batch.global = member.value.as_integer();
+      spec.batch.where = fmt::format("{}:{}", spec.path, member.value.line);
       continue;
     }
     return fail_at(spec.path, member.value.line,

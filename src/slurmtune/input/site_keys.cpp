@@ -122,7 +122,7 @@ constexpr std::array<KeyRow, 23> autotuning_rows{{
      shape_integer | shape_null,
      "\"max_train_micro_batch_size_per_gpu\": 64",
      "Largest micro-batch.",
-     {1, 1e9}},
+     {1, 1e6}},
     {"mp_size", shape_integer, "\"mp_size\": 1", "Model-parallel size.", {1, 1e6}},
     {"model_info",
      shape_table | shape_null,

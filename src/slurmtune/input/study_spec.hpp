@@ -56,6 +56,7 @@ struct BatchSpec {
   std::optional<std::int64_t> max_global;   ///< free only: the largest multiple under it is used
   std::vector<std::int64_t> micro_batches;  ///< exactly these; empty = "auto"
   std::int64_t micro_batch_cap = 1024;      ///< for "auto"; max_train_micro_batch_size_per_gpu
+  std::string where;  ///< `path:line` of what gave `global` or `max_global`; "" = neither
 };
 
 /// [model]; absent values are profiled.

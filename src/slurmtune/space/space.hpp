@@ -64,7 +64,8 @@ class Space {
   [[nodiscard]] std::optional<std::int64_t> global_batch() const { return global_batch_; }
 
   /// Whether all values are admitted, conditional ones are there exactly when they should be, the
-  /// batch rule and every constraint hold. A constraint that cannot be evaluated does not hold.
+  /// batch rule and every constraint hold. A constraint that speaks of a parameter that is not
+  /// there says nothing; one that cannot be evaluated (a division by zero) does not hold.
   [[nodiscard]] bool contains(const Configuration& configuration) const;
 
   /// Every valid configuration, sorted by the order of the parameters and of their choices.
@@ -92,15 +93,22 @@ class Space {
   friend class SpaceBuilder;
   friend class SpaceWalk;
 
+  /// What expressions see without any parameter.
   [[nodiscard]] std::map<std::string, double> constants() const;
-  [[nodiscard]] std::map<std::string, double> variables_of(const Values& values) const;
+  /// Adds what a value makes visible.
+  void see(const std::string& name, const Value& value,
+           std::map<std::string, double>& variables) const;
+  [[nodiscard]] bool is_accumulation(const Parameter& parameter) const;
   [[nodiscard]] std::optional<std::int64_t> accumulation_for(std::int64_t micro_batch) const;
+  [[nodiscard]] std::string no_accumulation(std::int64_t micro_batch) const;
 
-  std::string path_ = "study.toml";  ///< for messages
+  std::string path_;  ///< of study.toml, for messages
   std::vector<Parameter> parameters_;
   std::vector<Expression> constraints_;
   Configuration baseline_;
+  Values defaults_;  ///< the user's own value of every parameter, conditions aside
   std::optional<std::int64_t> global_batch_;
+  std::string batch_where_;  ///< `path:line` of what fixed the global batch
   std::int64_t ranks_ = 1;
   int nodes_ = 1;
   int processes_per_node_ = 1;
@@ -109,7 +117,8 @@ class Space {
 };
 
 /// Errors: invalid_input, `study.toml:line: …`: an expression that does not parse or uses unknown
-/// names, a max_global that is too small, a value of the config that its parameter cannot have.
+/// names, a name that expressions cannot use, a condition on a later parameter, a max_global that
+/// is too small, a value of the config or command that its parameter cannot have.
 [[nodiscard]] Expected<Space> make_space(const StudySpec& spec);
 
 }  // namespace slurmtune

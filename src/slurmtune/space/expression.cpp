@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/space/expression.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <muParser.h>
+
+#include "slurmtune/base/hash.hpp"
+#include "slurmtune/base/units.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr std::size_t text_max = 4096;
+
+double remainder_of(double a, double b) { return std::fmod(a, b); }
+double logical_not(double a) { return a == 0.0 ? 1.0 : 0.0; }
+double floor_of(double a) { return std::floor(a); }
+double ceil_of(double a) { return std::ceil(a); }
+double round_of(double a) { return std::round(a); }
+
+// A parser that knows our functions and constants, and no variable.
+mu::Parser make_parser() {
+  mu::Parser parser;
+  parser.DefineOprt("%", remainder_of, mu::prMUL_DIV, mu::oaLEFT);
+  parser.DefineInfixOprt("!", logical_not);
+  parser.DefineFun("mod", remainder_of);
+  parser.DefineFun("floor", floor_of);
+  parser.DefineFun("ceil", ceil_of);
+  parser.DefineFun("round", round_of);
+  parser.DefineConst("true", 1.0);
+  parser.DefineConst("false", 0.0);
+  return parser;
+}
+
+// A number between 2^52 and 2^53, negative, exact in a double, that only an equal text has (but for
+// a chance of 2^-52).
+double text_value(std::string_view text) {
+  const std::string digits = sha256_hex(text).substr(0, 13);
+  std::uint64_t bits = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+  return -static_cast<double>((std::uint64_t{1} << 52U) + bits);
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+bool is_equality(std::string_view two) { return two == "==" || two == "!="; }
+
+/// The text as muParser can read it: texts in quotes have become constants.
+struct Prepared {
+  std::string text;
+  std::vector<std::string> constants;  ///< contents of the texts, by number
+};
+
+std::string constant_name(std::size_t number) { return fmt::format("text_{}_", number); }
+
+// The two characters before `at` and from `at`, without white space.
+std::string two_before(std::string_view text, std::size_t at) {
+  while (at > 0 && is_space(text[at - 1])) --at;
+  return at >= 2 ? std::string(text.substr(at - 2, 2)) : std::string();
+}
+std::string two_after(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_space(text[at])) ++at;
+  return std::string(text.substr(at, 2));
+}
+
+/// Errors: what is wrong, and what to write.
+Expected<Prepared> prepare(std::string_view text) {
+  Prepared prepared;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') {
+      const auto end = text.find('"', at + 1);
+      if (end == std::string_view::npos) {
+        return invalid_input("a text is not closed; write the second quote");
+      }
+      if (!is_equality(two_before(text, at)) && !is_equality(two_after(text, end + 1))) {
+        return invalid_input("a text can only be compared; write == or != beside it");
+      }
+      prepared.text += constant_name(prepared.constants.size());
+      prepared.constants.emplace_back(text.substr(at + 1, end - at - 1));
+      at = end;
+      continue;
+    }
+    const std::string_view two = text.substr(at, 2);
+    if (is_equality(two) || two == "<=" || two == ">=") {
+      prepared.text += two;
+      ++at;
+      continue;
+    }
+    if (c == '=') return invalid_input("= would assign; write == to compare");
+    prepared.text += is_space(c) ? ' ' : c;
+  }
+  return prepared;
+}
+
+}  // namespace
+
+struct Expression::Compiled {
+  std::string text;
+  std::string where;
+  std::vector<std::string> names;  // sorted
+  std::vector<double> slots;       // one a name; the parser holds their addresses
+  mu::Parser parser = make_parser();
+
+  [[nodiscard]] tl::unexpected<Error> fail(std::string_view what) const {
+    return invalid_input(fmt::format("{}: the expression \"{}\": {}", where, text, what));
+  }
+
+  [[nodiscard]] tl::unexpected<Error> fail_unknown(const std::string& name,
+                                                   const std::vector<std::string>& known) const {
+    const std::string_view nearest = nearest_word(name, known);
+    if (!nearest.empty()) {
+      return fail(fmt::format("unknown name \"{}\"; did you mean \"{}\"?", name, nearest));
+    }
+    return fail(fmt::format("unknown name \"{}\"; known are {}", name, fmt::join(known, ", ")));
+  }
+
+  // Reads the text, finds its names and gives each a slot.
+  Expected<void> compile() {
+    auto prepared = prepare(text);
+    if (!prepared) return fail(prepared.error().message);
+    try {
+      for (std::size_t i = 0; i < prepared->constants.size(); ++i) {
+        parser.DefineConst(constant_name(i), text_value(prepared->constants[i]));
+      }
+      parser.SetExpr(prepared->text);
+      for (const auto& [name, unused] : parser.GetUsedVar()) names.push_back(name);
+      std::ranges::sort(names);
+      slots.assign(names.size(), 1.0);
+      for (std::size_t i = 0; i < names.size(); ++i) parser.DefineVar(names[i], &slots[i]);
+      int results = 0;
+      parser.Eval(results);
+      if (results != 1) return fail("it has more than one result; write && between conditions");
+    } catch (const mu::ParserError& error) {
+      return fail(fmt::format("{}; correct it", error.GetMsg()));
+    }
+    return {};
+  }
+};
+
+Expression::Expression(std::shared_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
+
+Expected<Expression> Expression::compile(std::string_view text, std::string_view where) {
+  auto compiled = std::make_shared<Compiled>();
+  compiled->text = text;
+  compiled->where = where;
+  if (text.size() > text_max) {
+    compiled->text = fmt::format("{}…", text.substr(0, 40));
+    return compiled->fail(fmt::format("it has more than {} characters; split it", text_max));
+  }
+  SLURMTUNE_CHECK(compiled->compile());
+  return Expression(std::move(compiled));
+}
+
+Expected<double> Expression::evaluate(const std::map<std::string, double>& variables) const {
+  for (std::size_t i = 0; i < compiled_->names.size(); ++i) {
+    const auto found = variables.find(compiled_->names[i]);
+    if (found == variables.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, unused] : variables) known.push_back(name);
+      return compiled_->fail_unknown(compiled_->names[i], known);
+    }
+    compiled_->slots[i] = found->second;
+  }
+  try {
+    const double result = compiled_->parser.Eval();
+    if (std::isfinite(result)) return result;
+  } catch (const mu::ParserError& error) {
+    return compiled_->fail(fmt::format("{}; correct it", error.GetMsg()));
+  }
+  return compiled_->fail("the result is not a finite number; see whether it divides by zero");
+}
+
+Expected<bool> Expression::holds(const std::map<std::string, double>& variables) const {
+  SLURMTUNE_TRY(const double result, evaluate(variables));
+  return result != 0.0;
+}
+
+Expected<void> Expression::check_names(const std::vector<std::string>& known) const {
+  for (const std::string& name : compiled_->names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return compiled_->fail_unknown(name, known);
+    }
+  }
+  return {};
+}
+
+const std::vector<std::string>& Expression::variables() const { return compiled_->names; }
+const std::string& Expression::text() const { return compiled_->text; }
+const std::string& Expression::where() const { return compiled_->where; }
+
+double expression_value(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return text_value(std::get<std::string>(value));
+}
+
+bool is_reserved_in_expressions(std::string_view name) {
+  static const mu::Parser parser = make_parser();
+  const std::string text(name);
+  return parser.GetFunDef().contains(text) || parser.GetConst().contains(text) ||
+         name.starts_with("text_");
+}
+
+}  // namespace slurmtune
