@@ -53,7 +53,7 @@ using Expected = tl::expected<T, Error>;
 
 }  // namespace slurmtune
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): an early return needs a macro.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): early returns need it.
 #define SLURMTUNE_CONCAT_INNER(a, b) a##b
 #define SLURMTUNE_CONCAT(a, b) SLURMTUNE_CONCAT_INNER(a, b)
 
@@ -75,4 +75,4 @@ using Expected = tl::expected<T, Error>;
 /// States what must hold if our own code is right; checked in every build.
 #define SLURMTUNE_ASSERT(condition) \
   ((condition) ? void() : ::slurmtune::assertion_failed(#condition, __FILE__, __LINE__))
-// NOLINTEND(cppcoreguidelines-macro-usage)
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
