@@ -25,30 +25,20 @@ class CanonicalWriter {
  public:
   [[nodiscard]] Expected<void> write(const Json& value, int depth) {
     switch (value.type()) {
-      case Json::value_t::object:
-        return write_object(value, depth);
-      case Json::value_t::array:
-        return write_array(value, depth);
-      case Json::value_t::string:
-        write_string(value);
-        return {};
-      case Json::value_t::boolean:
-        text_ += value.get<bool>() ? "true" : "false";
-        return {};
+      case Json::value_t::object: return write_object(value, depth);
+      case Json::value_t::array: return write_array(value, depth);
+      case Json::value_t::string: write_string(value); return {};
+      case Json::value_t::boolean: text_ += value.get<bool>() ? "true" : "false"; return {};
       case Json::value_t::number_integer:
         text_ += fmt::to_string(value.get<std::int64_t>());
         return {};
       case Json::value_t::number_unsigned:
         text_ += fmt::to_string(value.get<std::uint64_t>());
         return {};
-      case Json::value_t::number_float:
-        return write_double(value.get<double>());
-      case Json::value_t::null:
-        text_ += "null";
-        return {};
+      case Json::value_t::number_float: return write_double(value.get<double>());
+      case Json::value_t::null: text_ += "null"; return {};
       case Json::value_t::binary:
-      case Json::value_t::discarded:
-        break;
+      case Json::value_t::discarded: break;
     }
     return refuse("is not a JSON value");
   }

@@ -65,14 +65,10 @@ std::optional<Outcome> outcome_named(std::string_view name) {
 bool is_tried_again(Outcome outcome, int tries) {
   switch (rule_of(outcome).retry) {
     case Retry::never:
-    case Retry::stops_study:
-      return false;
-    case Retry::once_elsewhere:
-      return tries < 2;
-    case Retry::twice:
-      return tries < 3;
-    case Retry::while_budget_lasts:
-      return true;
+    case Retry::stops_study: return false;
+    case Retry::once_elsewhere: return tries < 2;
+    case Retry::twice: return tries < 3;
+    case Retry::while_budget_lasts: return true;
   }
   return false;
 }
