@@ -25,8 +25,8 @@ namespace slurmtune::test {
 inline constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 
 /// A DeepSpeed study on 4 ranks whose batch is free and whose accumulation is the user's 2.
-inline StudyInput deepspeed_input(std::vector<std::int64_t> micro_batches = {1, 2, 3, 4, 6, 8, 12, 16,
-                                                                             24, 32}) {
+inline StudyInput deepspeed_input(std::vector<std::int64_t> micro_batches = {1, 2, 3, 4, 6, 8, 12,
+                                                                             16, 24, 32}) {
   StudyInput input;
   input.spec.name = "test";
   input.spec.trial.nodes = 2;
@@ -125,8 +125,8 @@ inline Verdict failed(const Experiment& experiment, Outcome outcome, std::string
 struct StageCost {
   double static_bytes = 0.0;
   double bytes_a_sample = 0.0;
-  double fixed_s = 0.0;     ///< of each micro-step
-  double sample_s = 0.0;    ///< of each sample of a micro-batch
+  double fixed_s = 0.0;   ///< of each micro-step
+  double sample_s = 0.0;  ///< of each sample of a micro-batch
 };
 
 /// A machine with a memory limit and affine step times, with noise from run to run.
@@ -149,7 +149,8 @@ struct Machine {
   [[nodiscard]] double step_s(const Configuration& configuration) const {
     const auto micro_batch = static_cast<double>(*configuration.integer(micro_batch_parameter));
     const auto accumulation = static_cast<double>(*configuration.integer(accumulation_parameter));
-    return accumulation * (cost(configuration).fixed_s + cost(configuration).sample_s * micro_batch);
+    return accumulation *
+           (cost(configuration).fixed_s + cost(configuration).sample_s * micro_batch);
   }
   [[nodiscard]] std::int64_t global_batch(const Configuration& configuration) const {
     return *configuration.integer(micro_batch_parameter) *

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/model/objective.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/support/tuning_fixture.hpp"
+
+using namespace slurmtune;
+using namespace slurmtune::test;
+
+namespace {
+
+Trial trial_of(const Verdict& verdict, const Experiment& experiment) {
+  History history;
+  history.add(manifest_of("01-profile", {experiment}), std::vector{verdict});
+  return history.trials().front();
+}
+
+Objective compiled(const StudyInput& input) {
+  auto objective = Objective::compile(input);
+  REQUIRE(objective);
+  return *std::move(objective);
+}
+
+Verdict measured(const Experiment& experiment) {
+  Verdict verdict = ok(experiment, 100.0);
+  verdict.metrics.step_s = Interval{0.09, 0.10, 0.12};
+  verdict.metrics.peak_gpu_bytes = 8.0 * gib;
+  verdict.metrics.user["tokens"] = 2048.0;
+  return verdict;
+}
+
+}  // namespace
+
+TEST_CASE("objective: throughput is its own score, and follows step times", "[model]") {
+  const Objective objective = compiled(deepspeed_input());
+  const Experiment experiment = experiment_of(zero(1, 4));
+  CHECK(objective.score(trial_of(measured(experiment), experiment)) == about(100.0));
+  CHECK(objective.follows_step_time());
+  CHECK(objective.score_of_step(0.5, 32.0) == Approx(64.0));
+  CHECK(objective.unit() == "samples/s");
+}
+
+TEST_CASE("objective: what is minimized scores by its inverse, and reads as itself", "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.objective.direction = Direction::minimize;
+  input.spec.objective.metric = "step_s";
+  const Objective objective = compiled(input);
+  const Experiment experiment = experiment_of(zero(1, 4));
+  const auto score = objective.score(trial_of(measured(experiment), experiment));
+  REQUIRE(score);
+  CHECK(score->mid == Approx(10.0));
+  CHECK(score->low == Approx(1.0 / 0.12));
+  CHECK(score->high == Approx(1.0 / 0.09));
+  CHECK(objective.readable(*score).mid == Approx(0.10));
+  CHECK(objective.readable(*score).low == Approx(0.09));
+}
+
+TEST_CASE("objective: an expression sees metrics, what the trial told, and parameters", "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.objective.metric = "throughput * tokens / micro_batch";
+  const Objective objective = compiled(input);
+  const Experiment experiment = experiment_of(zero(1, 4));
+  const auto score = objective.score(trial_of(measured(experiment), experiment));
+  REQUIRE(score);
+  CHECK(score->mid == Approx(51'200.0));
+  CHECK(score->low == Approx(51'200.0 * 0.995));
+  CHECK_FALSE(objective.follows_step_time());
+}
+
+TEST_CASE("objective: a failure, an unmeasured metric and a broken condition have no score",
+          "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.objective.subject_to = {{"peak_gpu_bytes <= 0.4 * gpu_bytes", 7}};
+  const Experiment experiment = experiment_of(zero(1, 4));
+  const Trial trial = trial_of(measured(experiment), experiment);
+  const Objective strict = compiled(input);
+  CHECK_FALSE(strict.score(trial));
+  CHECK(strict.why_unranked(trial) == "peak_gpu_bytes <= 0.4 * gpu_bytes does not hold");
+  input.spec.objective.subject_to = {{"peak_gpu_bytes <= 0.6 * gpu_bytes", 7}};
+  CHECK(compiled(input).score(trial));
+  CHECK(compiled(input).why_unranked(trial).empty());
+
+  const Verdict blind = ok(experiment, 100.0);
+  CHECK_FALSE(compiled(input).score(trial_of(blind, experiment)));
+  CHECK(compiled(input).why_unranked(trial_of(blind, experiment)).find("peak_gpu_bytes") !=
+        std::string::npos);
+
+  const Verdict nan = failed(experiment, Outcome::nan);
+  CHECK_FALSE(compiled(deepspeed_input()).score(trial_of(nan, experiment)));
+  CHECK(compiled(deepspeed_input()).why_unranked(trial_of(nan, experiment)).empty());
+  input.spec.objective.metric = "accuracy";
+  CHECK_FALSE(compiled(input).score(trial));
+}
+
+TEST_CASE("objective: an expression that does not parse is an error", "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.objective.metric = "throughput *";
+  CHECK_FALSE(Objective::compile(input));
+}
