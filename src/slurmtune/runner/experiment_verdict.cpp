@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/runner/experiment_verdict.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace slurmtune {
+
+namespace {
+
+std::string source_name(MeasureSource source) {
+  switch (source) {
+    case MeasureSource::deepspeed: return "deepspeed";
+    case MeasureSource::hf: return "hf";
+    case MeasureSource::megatron: return "megatron";
+    case MeasureSource::nanotron: return "nanotron";
+    case MeasureSource::torchtitan: return "torchtitan";
+    case MeasureSource::metrics_file: return "metrics_file";
+    case MeasureSource::pattern: return "pattern";
+  }
+  return {};
+}
+
+Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const TrialResult& result,
+                   const StepSummary& summary) {
+  const StepMeter& meter = result.meter;
+  Metrics metrics;
+  metrics.step_s = summary.step_s;
+  metrics.flops_per_gpu = meter.flops_per_gpu();
+  metrics.peak_gpu_bytes = meter.peak_gpu_bytes();
+  if (frame.launcher.is_local() && result.peak_host_bytes > 0) {
+    metrics.peak_host_bytes = result.peak_host_bytes;
+  }
+  metrics.params = meter.params();
+  metrics.user = meter.user();
+  metrics.global_batch = global_batch_of(frame.files.input.spec, experiment.configuration);
+  if (summary.samples) metrics.global_batch = std::llround(*summary.samples);
+  if (summary.step_s && metrics.global_batch) {
+    const double samples = summary.samples.value_or(static_cast<double>(*metrics.global_batch));
+    metrics.throughput = Interval{samples / summary.step_s->high, samples / summary.step_s->mid,
+                                  samples / summary.step_s->low};
+  }
+  return metrics;
+}
+
+}  // namespace
+
+Verdict blank_verdict(const TrialFrame& frame, const Experiment& experiment, Instant at) {
+  Verdict verdict;
+  verdict.experiment = experiment.id;
+  verdict.configuration = experiment.configuration_id;
+  verdict.attempt = experiment.attempt;
+  verdict.nodes = trial_nodes(frame);
+  verdict.started = at;
+  verdict.ended = at;
+  verdict.hardware.gpu_bytes = frame.files.input.site.gpu_bytes;
+  verdict.source = source_name(frame.files.input.spec.measure.source);
+  return verdict;
+}
+
+Verdict verdict_of(const TrialFrame& frame, const Experiment& experiment, const TrialResult& result,
+                   Instant started, Instant ended) {
+  Verdict verdict = blank_verdict(frame, experiment, started);
+  verdict.ended = ended;
+  verdict.outcome = result.verdict.outcome;
+  verdict.reason = result.verdict.reason;
+  verdict.evidence = result.verdict.evidence;
+  if (verdict.evidence) {
+    verdict.evidence->log = "logs/" + attempt_name(experiment) + ".log";
+    if (verdict.evidence->node.empty() && verdict.nodes.size() == 1) {
+      verdict.evidence->node = verdict.nodes.front();
+    }
+  }
+  verdict.startup_s = result.startup_s;
+  verdict.wall_s = result.wall_s;
+  const StepSummary summary = result.meter.summary();
+  verdict.steps = summary.times;
+  verdict.metrics = metrics_of(frame, experiment, result, summary);
+  if (result.meter.gpu_bytes()) verdict.hardware.gpu_bytes = result.meter.gpu_bytes();
+  return verdict;
+}
+
+Verdict verdict_without_trial(const TrialFrame& frame, const Experiment& experiment,
+                              Outcome outcome, std::string reason, std::string line, Instant at) {
+  Verdict verdict = blank_verdict(frame, experiment, at);
+  verdict.outcome = outcome;
+  verdict.reason = std::move(reason);
+  if (!line.empty()) {
+    verdict.evidence.emplace();
+    verdict.evidence->line = std::move(line);
+  }
+  return verdict;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/runner/rank_env.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace slurmtune {
+
+namespace {
+
+constexpr int exit_invalid_input = 2;
+constexpr int exit_not_executable = 126;
+constexpr int exit_not_found = 127;
+
+struct RankNames {
+  std::string_view rank, size, local_rank, local_size, node;
+};
+
+constexpr RankNames open_mpi{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", ""};
+// SLURM_NTASKS may be the job's; SLURM_STEP_NUM_TASKS is the step's.
+constexpr RankNames slurm{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "",
+                          "SLURM_NODEID"};
+
+/// Tasks on node `node` by SLURM_STEP_TASKS_PER_NODE: `2(x3),1` is 2, 2, 2, 1.
+std::optional<int> tasks_on_node(std::string_view text, int node) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    int tasks = 0;
+    int times = 1;
+    const char* end = item.data() + item.size();
+    const auto [after, problem] = std::from_chars(item.data(), end, tasks);
+    if (problem != std::errc{}) return std::nullopt;
+    if (std::string_view(after, static_cast<std::size_t>(end - after)).starts_with("(x")) {
+      std::from_chars(after + 2, end, times);
+    }
+    if (node < times) return tasks;
+    node -= times;
+  }
+  return std::nullopt;
+}
+
+void set_all(const Environment& environment, const RankNames& names, Environment& into) {
+  const auto copy = [&](std::string_view from, const char* to) {
+    if (from.empty()) return;
+    if (const auto value = variable(environment, std::string(from))) into[to] = *value;
+  };
+  copy(names.rank, "RANK");
+  copy(names.size, "WORLD_SIZE");
+  copy(names.local_rank, "LOCAL_RANK");
+  copy(names.local_size, "LOCAL_WORLD_SIZE");
+  copy(names.node, "NODE_RANK");
+}
+
+int number_or(const Environment& environment, const std::string& name, int otherwise) {
+  const auto text = variable(environment, name);
+  int value = otherwise;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), value);
+  return value;
+}
+
+}  // namespace
+
+Expected<Environment> rank_variables(const Environment& environment) {
+  Environment variables;
+  const bool by_open_mpi = environment.contains(std::string(open_mpi.rank));
+  set_all(environment, by_open_mpi ? open_mpi : slurm, variables);
+  if (!variables.contains("RANK") || !variables.contains("WORLD_SIZE")) {
+    return invalid_input(
+        "rank-env: no rank: neither OMPI_COMM_WORLD_RANK nor SLURM_PROCID is set; it is started "
+        "by mpirun or srun only");
+  }
+  if (by_open_mpi) {
+    // Ranks fill node after node (mpirun's --map-by slot), so the node follows from the rank.
+    const int local_size = number_or(variables, "LOCAL_WORLD_SIZE", 1);
+    variables["NODE_RANK"] = std::to_string(number_or(variables, "RANK", 0) / local_size);
+  } else {
+    const int node = number_or(variables, "NODE_RANK", 0);
+    const auto layout = variable(environment, "SLURM_STEP_TASKS_PER_NODE");
+    const auto tasks = layout ? tasks_on_node(*layout, node) : std::nullopt;
+    variables["LOCAL_WORLD_SIZE"] = tasks ? std::to_string(*tasks) : variables.at("WORLD_SIZE");
+  }
+  variables["LOCAL_SIZE"] = variables["LOCAL_WORLD_SIZE"];
+  variables["PYTHONUNBUFFERED"] = "1";
+  return variables;
+}
+
+int run_rank_env(std::span<const std::string> argv) {
+  if (argv.empty()) {
+    fmt::print(stderr, "slurmtune-runner: rank-env: no program after --\n");
+    return exit_invalid_input;
+  }
+  Environment environment = own_environment();
+  auto variables = rank_variables(environment);
+  if (!variables) {
+    fmt::print(stderr, "slurmtune-runner: {}\n", variables.error().message);
+    return exit_invalid_input;
+  }
+  if (environment.contains(std::string(open_mpi.rank))) {
+    // mpirun does not take ranks that are no MPI programs along when it is killed; Slurm does.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
+  for (auto& [name, value] : *variables) environment[name] = std::move(value);
+
+  std::vector<std::string> entries = environment_entries(environment);
+  std::vector<char*> pointers;
+  for (std::string& entry : entries) pointers.push_back(entry.data());
+  pointers.push_back(nullptr);
+  std::vector<std::string> words(argv.begin(), argv.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvpe(arguments.front(), arguments.data(), pointers.data());
+  const int problem = errno;
+  fmt::print(stderr, "slurmtune-runner: rank-env: cannot execute '{}': {}\n", words.front(),
+             std::strerror(problem));
+  return problem == ENOENT ? exit_not_found : exit_not_executable;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/runner/step_meter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "slurmtune/runner/step_interval.hpp"
+#include "slurmtune/runner/warmup.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr int warmup_steps_min = 2;
+
+void raise(std::optional<double>& peak, const std::optional<double>& value) {
+  if (value && (!peak || *value > *peak)) peak = value;
+}
+
+int clamped(std::int64_t value) {
+  return static_cast<int>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+void StepMeter::add(const StepReport& report, StepChannel channel, double arrival_s) {
+  keep_facts(report);
+  if (!report.ends_step()) return;
+  if (channel == StepChannel::metrics && channel_ == StepChannel::log) {
+    // From now on the metrics rule; what the log timed would be counted twice.
+    channel_ = StepChannel::metrics;
+    readings_.clear();
+    last_number_.reset();
+    last_at_.reset();
+    untimed_ = 0;
+    seen_ = 0;
+    bad_losses_ = 0;
+  }
+  if (channel == channel_) end_step(report, arrival_s);
+}
+
+void StepMeter::keep_facts(const StepReport& report) {
+  raise(peak_gpu_bytes_, report.peak_gpu_bytes);
+  if (report.gpu_bytes) gpu_bytes_ = report.gpu_bytes;
+  if (report.params) params_ = report.params;
+  if (report.flops_per_gpu) flops_per_gpu_ = report.flops_per_gpu;
+  if (report.skipped) skipped_ = std::max(skipped_, *report.skipped);
+  for (const auto& [name, value] : report.user) user_[name] = value;
+}
+
+void StepMeter::count_loss(const StepReport& report) {
+  if (!report.loss) return;
+  bad_losses_ = std::isfinite(*report.loss) ? 0 : bad_losses_ + 1;
+}
+
+void StepMeter::end_step(const StepReport& report, double arrival_s) {
+  if (report.step && last_number_ && *report.step <= *last_number_) {
+    const bool same = *report.step == *last_number_;
+    if (same && report.step_s && last_was_timed_ && !readings_.empty()) {
+      readings_.back().step_s = std::max(readings_.back().step_s, *report.step_s);
+    }
+    return;
+  }
+  count_loss(report);
+  const std::int64_t steps = report.step && last_number_ ? *report.step - *last_number_ : 1;
+  last_was_timed_ = report.step_s.has_value();
+  if (report.step_s) {
+    readings_.push_back({*report.step_s, 1, report.samples});
+  } else if (last_at_ && arrival_s > *last_at_) {
+    readings_.push_back(
+        {(arrival_s - *last_at_) / static_cast<double>(steps), clamped(steps), report.samples});
+  } else {
+    ++untimed_;
+  }
+  if (report.step) last_number_ = report.step;
+  if (!first_at_) first_at_ = arrival_s;
+  last_at_ = arrival_s;
+  ++seen_;
+}
+
+StepSummary StepMeter::summary() const {
+  std::vector<double> all;
+  all.reserve(readings_.size());
+  for (const Reading& reading : readings_) all.push_back(reading.step_s);
+  const int timed_at_least = std::max(0, warmup_steps_min - untimed_);
+  const std::size_t dropped = warmup_readings(all, static_cast<std::size_t>(timed_at_least));
+
+  StepSummary summary;
+  summary.times.warmup = untimed_;
+  summary.times.skipped = clamped(skipped_);
+  double samples = 0;
+  bool all_told = true;
+  for (std::size_t i = 0; i < readings_.size(); ++i) {
+    const Reading& reading = readings_[i];
+    (i < dropped ? summary.times.warmup : summary.times.measured) += reading.steps;
+    if (i < dropped) continue;
+    summary.times.step_s.push_back(reading.step_s);
+    samples += reading.samples.value_or(0);
+    all_told = all_told && reading.samples.has_value();
+  }
+  const auto measured = static_cast<double>(summary.times.step_s.size());
+  if (all_told && measured > 0) summary.samples = samples / measured;
+  summary.step_s = step_interval(summary.times.step_s);
+  return summary;
+}
+
+}  // namespace slurmtune

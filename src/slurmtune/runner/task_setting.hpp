@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/base/instant.hpp"
+#include "slurmtune/input/site.hpp"
+#include "slurmtune/record/manifest.hpp"
+#include "slurmtune/runner/environment.hpp"
+
+namespace slurmtune {
+
+/// Where and as what this array task runs, as the batch system told it.
+struct TaskSetting {
+  std::int64_t array_job = 0;
+  std::int64_t task = 0;
+  int restart = 0;
+  bool in_slurm_job = false;
+  std::vector<std::string> nodes;  ///< of the runner's ranks, in rank order
+  int allocated_nodes = 1;
+  int gpus = 0;     ///< over all nodes
+  Instant started;  ///< of the task: node-seconds count from here
+  std::optional<Instant> ends_by;
+};
+
+/// Reads the setting from the environment.
+/// - array job: SLURMTUNE_JOB (a scheduler of ours), else SLURM_ARRAY_JOB_ID, else SLURM_JOB_ID;
+///   task: SLURMTUNE_TASK, else SLURM_ARRAY_TASK_ID, else 0; restart: SLURM_RESTART_COUNT.
+/// - end: SLURM_JOB_END_TIME, else the task's start and the manifest's walltime if Slurm runs us.
+/// - start: SLURMTUNE_STARTED (the job script's first line), else `now`.
+/// Errors: invalid_input if no job is told, or a number is none.
+[[nodiscard]] Expected<TaskSetting> task_setting(const Environment& environment,
+                                                 const Manifest& manifest, const Site& site,
+                                                 std::vector<std::string> nodes, Instant now);
+
+}  // namespace slurmtune

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/runner/launcher.hpp"
+#include "slurmtune/runner/study_files.hpp"
+#include "slurmtune/runner/task_setting.hpp"
+#include "slurmtune/runner/trial_run.hpp"
+
+namespace slurmtune {
+
+/// What all trials of a task have in common.
+struct TrialFrame {
+  const StudyFiles& files;
+  const TaskSetting& setting;
+  const RankLauncher& launcher;
+  const Environment& environment;  ///< after scrubbing and trial.setup
+};
+
+/// The number of samples of one optimizer step over all ranks, if the study tells: [batch] global,
+/// else micro_batch x gradient_accumulation x ranks, with the user's own value where a study with a
+/// ds_config does not vary it.
+[[nodiscard]] std::optional<std::int64_t> global_batch_of(const StudySpec& spec,
+                                                          const Configuration& configuration);
+
+/// Seconds a step above which a trial cannot win against the manifest's incumbent; nothing where
+/// that is not asked: another objective than throughput, no incumbent, or an experiment that is
+/// measured for its own sake (baseline, profile, confirm).
+[[nodiscard]] std::optional<double> hopeless_step_s(const StudySpec& spec, const Manifest& manifest,
+                                                    const Experiment& experiment);
+
+/// `<id>`, or `<id>.a<attempt>` from the second try on: the name of an experiment's work directory
+/// and of its log.
+[[nodiscard]] std::string attempt_name(const Experiment& experiment);
+
+/// The nodes of one trial: the first ones of the task.
+[[nodiscard]] std::vector<std::string> trial_nodes(const TrialFrame& frame);
+
+/// Makes the experiment's work directory with everything a trial needs (ds_config.json, the files
+/// that parameters name, command.txt), and says how to run it.
+/// Errors: invalid_input if the configuration cannot be written down (the trial is then a
+/// config_error); unavailable if the disk fails.
+[[nodiscard]] Expected<TrialRun> set_up_trial(const TrialFrame& frame,
+                                              const Experiment& experiment);
+
+}  // namespace slurmtune
