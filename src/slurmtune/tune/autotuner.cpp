@@ -8,6 +8,7 @@
 #include "slurmtune/base/hash.hpp"
 #include "slurmtune/report/outputs.hpp"
 #include "slurmtune/study/files.hpp"
+#include "slurmtune/study/register_job.hpp"
 #include "slurmtune/tune/job_requests.hpp"
 
 namespace slurmtune {
@@ -141,13 +142,14 @@ Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
     return tl::unexpected<Error>(job.error());
   }
   if (live_jobs_) live_jobs_->insert(job->number);
-  SLURMTUNE_CHECK(append(after, Submitted{.name = request.name,
-                                          .stage = action.stage,
-                                          .kind = action.kind,
-                                          .attempt = action.attempt,
-                                          .job = job->number,
-                                          .first_slice = action.first_slice,
-                                          .tasks = action.tasks}));
+  SLURMTUNE_CHECK(register_job(journal_, world_.now,
+                               {.name = request.name,
+                                .stage = action.stage,
+                                .kind = action.kind,
+                                .attempt = action.attempt,
+                                .job = job->number,
+                                .first_slice = action.first_slice,
+                                .tasks = action.tasks}));
   say(fmt::format("submitted {} as job {}", request.name, job->number));
   return {};
 }
@@ -160,13 +162,14 @@ Expected<void> Autotuner::act(const StudyView& view, const LookUpJob& action) {
   }
   const JobRecord* intent = view.state.open_intent();
   SLURMTUNE_ASSERT(intent != nullptr && intent->name == action.name);
-  SLURMTUNE_CHECK(append(view, Submitted{.name = intent->name,
-                                         .stage = intent->stage,
-                                         .kind = intent->kind,
-                                         .attempt = intent->attempt,
-                                         .job = found->number,
-                                         .first_slice = intent->first_slice,
-                                         .tasks = intent->tasks}));
+  SLURMTUNE_CHECK(register_job(journal_, world_.now,
+                               {.name = intent->name,
+                                .stage = intent->stage,
+                                .kind = intent->kind,
+                                .attempt = intent->attempt,
+                                .job = found->number,
+                                .first_slice = intent->first_slice,
+                                .tasks = intent->tasks}));
   live_jobs_.reset();
   return {};
 }

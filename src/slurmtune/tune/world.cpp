@@ -53,6 +53,7 @@ World real_world() {
   world.who = fmt::format("{}:{}", host_name(), ::getpid());
   // Of an array task the number of its array: what is cancelled is whole arrays, never ourselves.
   world.own_job = integer_in_environment("SLURM_ARRAY_JOB_ID");
+  world.in_array = world.own_job || integer_in_environment("SLURMTUNE_TASK");
   if (!world.own_job) world.own_job = integer_in_environment("SLURM_JOB_ID");
   if (!world.own_job) world.own_job = integer_in_environment("SLURMTUNE_JOB");
   if (const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT")) {

@@ -19,7 +19,8 @@ struct World {
   /// Whether the process `host:pid` is known to be gone; false if that cannot be told.
   std::function<bool(const std::string&)> is_dead;
   std::string who;                                ///< this process, `host:pid`
-  std::optional<std::int64_t> own_job;            ///< the job that this process runs in
+  std::optional<std::int64_t> own_job;            ///< the job, or array, that this runs in
+  bool in_array = false;                          ///< this process runs in a task of an array
   std::function<void(std::int64_t)> after_event;  ///< called with each event won; may be empty
 };
 

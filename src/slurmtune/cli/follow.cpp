@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/cli/follow.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "slurmtune/analyze/result_analyzer.hpp"
+#include "slurmtune/cli/output.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds local_look_interval{500};
+constexpr milliseconds cluster_look_interval{3000};
+constexpr milliseconds queue_interval{30'000};
+
+volatile std::sig_atomic_t interrupted = 0;
+extern "C" void note_interrupt(int /*signal*/) { interrupted = 1; }
+
+/// Notes SIGINT and SIGTERM while it lives, instead of dying of them.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    struct sigaction action {};
+    action.sa_handler = note_interrupt;
+    ::sigaction(SIGINT, &action, &old_int_);
+    ::sigaction(SIGTERM, &action, &old_term_);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  ~InterruptGuard() {
+    ::sigaction(SIGINT, &old_int_, nullptr);
+    ::sigaction(SIGTERM, &old_term_, nullptr);
+  }
+
+ private:
+  struct sigaction old_int_ {};
+  struct sigaction old_term_ {};
+};
+
+/// True once in every interval.
+class Every {
+ public:
+  explicit Every(milliseconds interval) : interval_(interval) {}
+  bool due() {
+    const auto now = Clock::now();
+    if (last_ && now - *last_ < interval_) return false;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  milliseconds interval_;
+  std::optional<Clock::time_point> last_;
+};
+
+tl::unexpected<Error> left_unfinished(const OpenStudy& study, std::string_view why) {
+  return unavailable(
+      fmt::format("{}; nothing that was measured is lost, go on with: slurmtune "
+                  "resume {}",
+                  why, study.autotuner->directory().root().string()));
+}
+
+}  // namespace
+
+Expected<ExitCode> run_local_study(OpenStudy& study) {
+  Autotuner& autotuner = *study.autotuner;
+  SLURMTUNE_CHECK(autotuner.advance({Role::resume, 0}));
+  const InterruptGuard guard;
+  ProgressLine progress;
+  Every look(local_look_interval);
+  std::size_t decided = 0;
+  std::optional<Error> error;
+  const auto keep_going = [&] {
+    if (interrupted != 0 || error) return false;
+    if (!look.due()) return true;
+    auto view = autotuner.look(Autotuner::Queue::skip);
+    if (!view) {
+      error = view.error();
+      return false;
+    }
+    progress.show(progress_line(*view));
+    // A decision was made by one of the jobs: what it drops is cancelled here, where jobs are
+    // known.
+    if (view->state.decided.size() != decided) {
+      decided = view->state.decided.size();
+      if (const auto advanced = autotuner.advance({Role::submit, 0}); !advanced) {
+        error = advanced.error();
+      }
+    }
+    return !error;
+  };
+  const bool all_ran = study.local->run_until_idle(keep_going);
+  progress.end();
+  if (error) return tl::unexpected<Error>(*error);
+  if (!all_ran) return left_unfinished(study, "interrupted");
+  SLURMTUNE_TRY(const StudyView view, autotuner.look(Autotuner::Queue::skip));
+  if (!view.state.finished) {
+    return left_unfinished(
+        study,
+        fmt::format("all jobs have ended without a result; their output is in {}/stages/*/logs",
+                    autotuner.directory().root().string()));
+  }
+  return print_report(study, false);
+}
+
+Expected<ExitCode> watch_study(OpenStudy& study) {
+  Autotuner& autotuner = *study.autotuner;
+  const InterruptGuard guard;
+  ProgressLine progress;
+  Every ask(queue_interval);
+  bool idle_before = false;
+  for (;;) {  // ends with the study, its jobs or Ctrl-C
+    const bool asked = ask.due();
+    SLURMTUNE_TRY(const StudyView view,
+                  autotuner.look(asked ? Autotuner::Queue::ask : Autotuner::Queue::skip));
+    progress.show(progress_line(view));
+    if (view.state.finished) break;
+    if (interrupted != 0) {
+      progress.end();
+      print(
+          fmt::format("the study goes on without this process; look at it with: slurmtune status "
+                      "{}\n",
+                      autotuner.directory().root().string()));
+      return ExitCode::failed;
+    }
+    if (asked && view.live_jobs) {
+      // Twice in a row, so that the last job's files have had time to show.
+      if (view.live_jobs->empty() && idle_before) {
+        progress.end();
+        return left_unfinished(study, "no job of the study is left, and it is not finished");
+      }
+      idle_before = view.live_jobs->empty();
+    }
+    std::this_thread::sleep_for(cluster_look_interval);
+  }
+  progress.end();
+  return print_report(study, false);
+}
+
+Expected<ExitCode> print_report(OpenStudy& study, bool as_json) {
+  Autotuner& autotuner = *study.autotuner;
+  SLURMTUNE_TRY(const StudyView view, autotuner.look(Autotuner::Queue::skip));
+  TuningResult result;
+  const StageView* last = nullptr;
+  for (const StageView& stage : view.stages) {
+    if (stage.decision && stage.decision->result) last = &stage;
+  }
+  if (last != nullptr) {
+    result = *last->decision->result;
+  } else {
+    const Stop stop = view.state.finished ? view.state.finished->stop : Stop::nothing_worked;
+    const auto history = history_of(view, view.stages.size() - 1);
+    result = ResultAnalyzer(autotuner.input(), autotuner.plan())
+                 .result(history, {.node_seconds = spent_node_seconds(view)}, stop);
+  }
+  const ReportInput report{autotuner.directory(), autotuner.input(), view, result};
+  if (as_json) {
+    print(report_json(report));
+  } else {
+    print(report_text(report, colour_of_output()));
+  }
+  return result.best ? ExitCode::done : ExitCode::no_result;
+}
+
+}  // namespace slurmtune

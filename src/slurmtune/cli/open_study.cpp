@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/cli/open_study.hpp"
+
+#include <algorithm>
+
+#include <spdlog/spdlog.h>
+
+#include "slurmtune/execute/local/no_jobs_scheduler.hpp"
+#include "slurmtune/execute/slurm_scheduler.hpp"
+
+namespace slurmtune {
+
+Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart part) {
+  SLURMTUNE_TRY(const StudyDirectory place, StudyDirectory::open(directory));
+  SLURMTUNE_TRY(const auto events, Journal(place.journal()).read());
+  OpenStudy study;
+  SLURMTUNE_TRY(study.state, fold(events));
+  ExecutorOptions options;
+  std::unique_ptr<Scheduler> scheduler;
+  if (!study.is_local()) {
+    SLURMTUNE_TRY(scheduler, make_slurm_scheduler());
+  } else if (part == LocalPart::foreground) {
+    LocalOptions local;
+    for (const JobRecord& job : study.state.jobs) {
+      local.last_job = std::max(local.last_job, job.job.value_or(0));
+    }
+    auto owned = std::make_unique<LocalScheduler>(local);
+    study.local = owned.get();
+    scheduler = std::move(owned);
+    options.query_interval = std::chrono::milliseconds(0);
+  } else {
+    scheduler = std::make_unique<NoJobsScheduler>();
+    options.query_interval = std::chrono::milliseconds(0);
+  }
+  spdlog::debug("batch system: {}", scheduler->description());
+  study.executor = std::make_unique<TuningExecutor>(std::move(scheduler), options);
+  World world = real_world();
+  world.say = [](const std::string& line) { spdlog::info("{}", line); };
+  SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(place, *study.executor, std::move(world)));
+  study.autotuner = std::make_unique<Autotuner>(std::move(autotuner));
+  return study;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/execute/local/local_scheduler.hpp"
+#include "slurmtune/execute/tuning_executor.hpp"
+#include "slurmtune/tune/autotuner.hpp"
+
+namespace slurmtune {
+
+/// A study that is there, with what it needs to be worked on by this process.
+struct OpenStudy {
+  StudyState state;  ///< as it was when it was opened
+  std::unique_ptr<TuningExecutor> executor;
+  LocalScheduler* local = nullptr;  ///< the batch system, if this process is it
+  std::unique_ptr<Autotuner> autotuner;
+
+  [[nodiscard]] bool is_local() const { return state.created.submit == "local"; }
+};
+
+/// Who this process is to a local study: the one that runs its jobs, or one of its jobs.
+enum class LocalPart { foreground, bystander };
+
+/// Opens a study and the batch system that it was submitted to.
+/// Errors: those of StudyDirectory::open and read_input; unavailable without that batch system.
+[[nodiscard]] Expected<OpenStudy> open_study(const std::filesystem::path& directory,
+                                             LocalPart part);
+
+}  // namespace slurmtune

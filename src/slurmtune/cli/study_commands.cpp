@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+//
+// The commands that look at a study which is there: status, report, resume, cancel.
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "slurmtune/cli/command.hpp"
+#include "slurmtune/cli/follow.hpp"
+#include "slurmtune/cli/output.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr std::chrono::seconds watch_interval{30};
+
+struct DirectoryArguments {
+  std::string directory;
+  bool as_json = false;
+  bool watch = false;
+};
+
+std::shared_ptr<DirectoryArguments> directory_argument(CLI::App& command) {
+  auto arguments = std::make_shared<DirectoryArguments>();
+  command.add_option("DIR", arguments->directory, "the study's directory")->required();
+  return arguments;
+}
+
+Expected<void> show_status(OpenStudy& study, bool as_json) {
+  SLURMTUNE_TRY(const StudyView view, study.autotuner->look(Autotuner::Queue::skip));
+  std::vector<JobId> jobs;
+  for (const JobRecord& job : view.state.jobs) {
+    if (job.job) jobs.push_back({*job.job});
+  }
+  std::vector<JobReport> reports;
+  if (!jobs.empty() && !view.state.finished) {
+    // The files tell most of it: a silent controller is a remark, not a failure.
+    auto answer = study.executor->report(jobs);
+    if (answer) {
+      reports = *std::move(answer);
+    } else {
+      fmt::print(stderr, "slurmtune: {}\n", answer.error().message);
+    }
+  }
+  const StatusInput status{study.autotuner->directory(), view, reports};
+  if (as_json) {
+    print(status_json(status));
+  } else {
+    print(status_text(status, colour_of_output()));
+  }
+  return {};
+}
+
+Expected<ExitCode> status(const DirectoryArguments& arguments) {
+  for (;;) {  // with --watch until the study is finished or Ctrl-C
+    SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+    SLURMTUNE_CHECK(show_status(study, arguments.as_json));
+    if (!arguments.watch || study.state.finished) return ExitCode::done;
+    std::this_thread::sleep_for(watch_interval);
+  }
+}
+
+Expected<ExitCode> report(const DirectoryArguments& arguments) {
+  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+  return print_report(study, arguments.as_json);
+}
+
+Expected<ExitCode> resume(const DirectoryArguments& arguments) {
+  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::foreground));
+  if (study.state.finished) {
+    print(std::string("the study is finished\n"));
+    return print_report(study, false);
+  }
+  if (study.is_local()) return run_local_study(study);
+  const std::size_t before = study.state.jobs.size();
+  SLURMTUNE_TRY(const StudyState state, study.autotuner->advance({Role::resume, 0}));
+  for (std::size_t i = before; i < state.jobs.size(); ++i) {
+    if (state.jobs[i].job) {
+      print(fmt::format("{:>10}  {}\n", *state.jobs[i].job, state.jobs[i].name));
+    }
+  }
+  if (state.finished) return print_report(study, false);
+  print(std::string(state.jobs.size() == before ? "nothing is missing; the study goes on\n"
+                                                : "the study goes on\n"));
+  return ExitCode::done;
+}
+
+Expected<ExitCode> cancel(const DirectoryArguments& arguments) {
+  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+  if (study.state.finished) {
+    print(std::string("the study is finished already\n"));
+    return ExitCode::done;
+  }
+  SLURMTUNE_CHECK(study.autotuner->advance({Role::cancel, 0}));
+  print(fmt::format("cancelled; what was measured is kept: slurmtune report {}\n",
+                    study.autotuner->directory().root().string()));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Command& selected) {
+  CLI::App* command = add_subcommand(app, "status", "Show how far a study is",
+                                     "  slurmtune status slurmtune-gpt2\n"
+                                     "  slurmtune status slurmtune-gpt2 --watch\n"
+                                     "  slurmtune status slurmtune-gpt2 --json | jq .best");
+  const auto arguments = directory_argument(*command);
+  command->add_flag("--watch", arguments->watch, "again every 30 s until the study is finished");
+  command->add_flag("--json", arguments->as_json, "as JSON");
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return status(*arguments); }; });
+}
+
+void add_report_command(CLI::App& app, Command& selected) {
+  CLI::App* command = add_subcommand(
+      app, "report", "Show what a study came to: winner, proof and cost; 1 if there is no winner",
+      "  slurmtune report slurmtune-gpt2\n"
+      "  slurmtune report slurmtune-gpt2 --json | jq .result.best.values");
+  const auto arguments = directory_argument(*command);
+  command->add_flag("--json", arguments->as_json, "as JSON");
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return report(*arguments); }; });
+}
+
+void add_resume_command(CLI::App& app, Command& selected) {
+  CLI::App* command = add_subcommand(
+      app, "resume", "Go on with a study that lost jobs or was interrupted; measures nothing twice",
+      "  slurmtune resume slurmtune-gpt2");
+  const auto arguments = directory_argument(*command);
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return resume(*arguments); }; });
+}
+
+void add_cancel_command(CLI::App& app, Command& selected) {
+  CLI::App* command =
+      add_subcommand(app, "cancel", "Cancel the jobs of a study and end it with what it has",
+                     "  slurmtune cancel slurmtune-gpt2");
+  const auto arguments = directory_argument(*command);
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return cancel(*arguments); }; });
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/cli/study_options.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace slurmtune {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, SubmitMode>, 3> submit_words{
+    {{"graph", SubmitMode::graph}, {"scripts", SubmitMode::scripts}, {"local", SubmitMode::local}}};
+
+}  // namespace
+
+void StudyArguments::add_to(CLI::App& command) {
+  command.add_option("STUDY", study, "the study.toml")->required();
+  command.add_option("--site", site, "site file, or the name of one that comes with slurmtune");
+  command
+      .add_option("--submit", submit, "graph (Slurm), local (this machine) or scripts (write only)")
+      ->check(CLI::IsMember({"graph", "scripts", "local"}));
+}
+
+void StudyArguments::add_directory_to(CLI::App& command) {
+  command.add_option("--dir", directory,
+                     "where the study goes, on a filesystem that all nodes see "
+                     "[slurmtune-<name> in the current directory]");
+}
+
+Expected<LoadedStudy> StudyArguments::load() const {
+  StudyOptions options;
+  if (!site.empty()) options.site = site;
+  for (const auto& [word, mode] : submit_words) {
+    if (word == submit) options.submit = mode;
+  }
+  SLURMTUNE_TRY(LoadedStudy loaded, load_study(study, options));
+  if (loaded.input.spec.mode == StudyMode::run) {
+    return invalid_input(fmt::format(
+        "{}: mode = \"run\" is not supported by this version; use mode = \"tune\" and submit the "
+        "study's best/train_optimal.sbatch",
+        study));
+  }
+  return loaded;
+}
+
+std::filesystem::path StudyArguments::place_of(const LoadedStudy& loaded) const {
+  return directory.empty() ? default_directory(loaded) : std::filesystem::path(directory);
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/tune/create_study.hpp"
+
+namespace slurmtune {
+
+/// The arguments of the commands that take a study.toml.
+struct StudyArguments {
+  std::string study;      ///< path of study.toml
+  std::string directory;  ///< --dir, "" = the default
+  std::string site;       ///< --site, "" = the study's
+  std::string submit;     ///< --submit, "" = the study's
+
+  void add_to(CLI::App& command);
+  void add_directory_to(CLI::App& command);
+
+  /// Loads the study with what the command line says over it.
+  /// Errors: invalid_input, also for `mode = "run"`, which this version does not have.
+  [[nodiscard]] Expected<LoadedStudy> load() const;
+  [[nodiscard]] std::filesystem::path place_of(const LoadedStudy& study) const;
+};
+
+}  // namespace slurmtune

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "slurmtune/cli/command.hpp"
+#include "slurmtune/cli/follow.hpp"
+#include "slurmtune/cli/output.hpp"
+#include "slurmtune/cli/study_options.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+Expected<ExitCode> tune(const StudyArguments& arguments) {
+  SLURMTUNE_TRY(const LoadedStudy study, arguments.load());
+  if (study.submit == SubmitMode::scripts) {
+    return invalid_input(
+        "tune cannot wait for scripts that are submitted by hand; use: slurmtune "
+        "submit --submit scripts");
+  }
+  for (const std::string& note : study.input.spec.notes) print("note: " + note + '\n');
+  const Instant now = real_world().now();
+  SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
+  const std::string place = created.directory.root().string();
+  print(fmt::format("study {}, {}\n", place,
+                    study.submit == SubmitMode::local ? "on this machine" : "on Slurm"));
+  SLURMTUNE_TRY(OpenStudy open, open_study(place, LocalPart::foreground));
+  if (open.state.finished) return print_report(open, false);
+  if (open.is_local()) return run_local_study(open);
+  SLURMTUNE_CHECK(open.autotuner->advance({Role::resume, 0}));
+  return watch_study(open);
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Command& selected) {
+  CLI::App* command = add_subcommand(
+      app, "tune", "Tune in the foreground: on Slurm if it is here, else on this machine",
+      "  slurmtune tune study.toml\n"
+      "  slurmtune tune study.toml --submit local --dir /tmp/first-try\n"
+      "\n"
+      "Ctrl-C ends what runs on this machine (jobs on Slurm go on); slurmtune resume DIR goes on.");
+  auto arguments = std::make_shared<StudyArguments>();
+  arguments->add_to(*command);
+  arguments->add_directory_to(*command);
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return tune(*arguments); }; });
+}
+
+void add_run_command(CLI::App& app, Command& selected) {
+  CLI::App* command = add_subcommand(
+      app, "run",
+      "Tune, then launch the training with the best configuration (not in this version)",
+      "  slurmtune tune study.toml && sbatch slurmtune-NAME/best/train_optimal.sbatch");
+  command->allow_extras();
+  command->callback([&selected] {
+    selected = []() -> Expected<ExitCode> {
+      return invalid_input(
+          "run is not supported by this version; use: slurmtune tune study.toml, then sbatch "
+          "DIR/best/train_optimal.sbatch");
+    };
+  });
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/study/state.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace slurmtune;
+
+namespace {
+
+const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
+const StudyId study{"6b1f3c52-7c1e-4f0a-9d55-0a3b8e2f4c61"};
+const StageName profile{"01-profile"};
+
+StudyCreated created_event() {
+  StudyCreated created;
+  created.study = study;
+  return created;
+}
+
+std::vector<Event> numbered(const std::vector<EventBody>& bodies) {
+  std::vector<Event> events;
+  for (const EventBody& body : bodies) {
+    events.push_back({static_cast<std::int64_t>(events.size()) + 1, noon, body});
+  }
+  return events;
+}
+
+SubmitIntended intended(int attempt) {
+  return {.stage = profile,
+          .kind = JobKind::array,
+          .attempt = attempt,
+          .name = job_name(study, profile, JobKind::array, attempt),
+          .first_slice = 0,
+          .tasks = 4,
+          .by = "h:1"};
+}
+Submitted submitted(int attempt, std::int64_t job) {
+  return {.name = job_name(study, profile, JobKind::array, attempt),
+          .stage = profile,
+          .kind = JobKind::array,
+          .attempt = attempt,
+          .job = job,
+          .first_slice = 0,
+          .tasks = 4};
+}
+
+}  // namespace
+
+TEST_CASE("job_name: carries study, stage, kind and attempt", "[study]") {
+  CHECK(job_name(study, profile, JobKind::array, 0) == "st-6b1f3c52-01-profile-a-0");
+  CHECK(job_name(study, profile, JobKind::reducer, 2) == "st-6b1f3c52-01-profile-r-2");
+  CHECK(job_name(study, {}, JobKind::guard, 0) == "st-6b1f3c52-guard-0");
+}
+
+TEST_CASE("fold: an intent is open until it is submitted or lost", "[study]") {
+  const StudyCreated created = created_event();
+  auto events = numbered({created, intended(0)});
+  auto state = fold(events).value();
+  REQUIRE(state.open_intent() != nullptr);
+  CHECK(state.open_intent()->name == "st-6b1f3c52-01-profile-a-0");
+  CHECK(state.jobs_of(profile, JobKind::array).empty());
+
+  state = fold(numbered({created, intended(0), submitted(0, 9)})).value();
+  CHECK(state.open_intent() == nullptr);
+  REQUIRE(state.jobs_of(profile, JobKind::array).size() == 1);
+  CHECK(state.jobs_of(profile, JobKind::array)[0]->job == 9);
+  CHECK(state.next_attempt(profile, JobKind::array) == 1);
+
+  state = fold(numbered({created, intended(0), SubmitLost{intended(0).name}})).value();
+  CHECK(state.open_intent() == nullptr);
+  CHECK(state.jobs_of(profile, JobKind::array).empty());
+  CHECK(state.next_attempt(profile, JobKind::array) == 1);
+}
+
+TEST_CASE("fold: a job submitted by hand has no intent before it", "[study]") {
+  const auto state = fold(numbered({created_event(), submitted(0, 12)})).value();
+  REQUIRE(state.jobs_of(profile, JobKind::array).size() == 1);
+  CHECK(state.open_intent() == nullptr);
+  CHECK(state.last_event == 2);
+}
+
+TEST_CASE("fold: a journal that does not begin with study_created is corrupt", "[study]") {
+  CHECK(fold({}).error().kind == ErrorKind::corrupt_data);
+  CHECK(fold(numbered({PlanMade{"a"}})).error().kind == ErrorKind::corrupt_data);
+}
