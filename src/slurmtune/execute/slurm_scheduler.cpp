@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/execute/slurm_scheduler.hpp"
+
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "slurmtune/base/version.hpp"
+#include "slurmtune/execute/libslurm/directive_support.hpp"
+#include "slurmtune/execute/libslurm/plugin.hpp"
+#include "slurmtune/execute/slurm_cli/slurm_cli.hpp"
+#include "slurmtune/study/files.hpp"
+
+namespace slurmtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* plugin_name = "slurmtune-libslurm.so";
+
+/// libslurm, and the commands for the jobs that it cannot submit.
+class LibslurmWithCommands final : public Scheduler {
+ public:
+  LibslurmWithCommands(std::unique_ptr<Scheduler> libslurm, std::unique_ptr<Scheduler> commands)
+      : libslurm_(std::move(libslurm)), commands_(std::move(commands)) {}
+
+  Expected<JobId> submit(const JobRequest& job) override {
+    if (commands_ != nullptr && needs_sbatch(job)) return commands_->submit(job);
+    return libslurm_->submit(job);
+  }
+  Expected<std::optional<JobId>> find(const std::string& name) override {
+    return libslurm_->find(name);
+  }
+  Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override {
+    return libslurm_->report(jobs);
+  }
+  Expected<void> cancel(JobId job) override { return libslurm_->cancel(job); }
+  Expected<void> cancel_tasks(JobId job, std::int64_t first, std::int64_t end) override {
+    return libslurm_->cancel_tasks(job, first, end);
+  }
+  [[nodiscard]] std::string description() const override { return libslurm_->description(); }
+
+ private:
+  static bool needs_sbatch(const JobRequest& job) {
+    const auto script = read_file(job.script);
+    if (!script) return false;
+    const auto directives = read_directives(*script);
+    return !directives || unknown_to_libslurm(*directives).has_value();
+  }
+
+  std::unique_ptr<Scheduler> libslurm_;
+  std::unique_ptr<Scheduler> commands_;
+};
+
+std::vector<fs::path> plugin_paths(const ClientChoice& choice) {
+  std::vector<fs::path> paths;
+  if (!choice.plugin_directory.empty()) paths.push_back(choice.plugin_directory / plugin_name);
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    paths.push_back(program.parent_path() / plugin_name);
+    paths.push_back(program.parent_path() / "../lib/slurmtune" / plugin_name);
+  }
+  return paths;
+}
+
+Expected<std::unique_ptr<Scheduler>> load_libslurm(const ClientChoice& choice) {
+  for (const fs::path& path : plugin_paths(choice)) {
+    std::error_code error;
+    if (!fs::exists(path, error)) continue;
+    // Global: libslurm's own plug-ins take its functions from there. Never closed: what libslurm
+    // has started may still run.
+    void* plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (plugin == nullptr) {
+      return unavailable(fmt::format("the libslurm client cannot be loaded: {}", ::dlerror()));
+    }
+    void* entry = ::dlsym(plugin, libslurm_entry);
+    if (entry == nullptr) {
+      return unavailable(fmt::format("{}: it is no plug-in of slurmtune", path.string()));
+    }
+    std::string why;
+    const auto make = reinterpret_cast<MakeLibslurmScheduler>(entry);
+    Scheduler* scheduler = make(std::string(version()).c_str(), &why);
+    if (scheduler == nullptr) {
+      return unavailable(fmt::format("the libslurm client is not used: {}", why));
+    }
+    return std::unique_ptr<Scheduler>(scheduler);
+  }
+  return unavailable(fmt::format("the libslurm client ({}) is not installed", plugin_name));
+}
+
+}  // namespace
+
+Expected<ClientChoice> client_choice_from_environment() {
+  ClientChoice choice;
+  const char* value = std::getenv("SLURMTUNE_SLURM_CLIENT");
+  const std::string name = value != nullptr ? value : "auto";
+  if (name == "commands") {
+    choice.client = SlurmClient::commands;
+  } else if (name == "libslurm") {
+    choice.client = SlurmClient::libslurm;
+  } else if (name != "auto" && !name.empty()) {
+    return invalid_input(
+        fmt::format("SLURMTUNE_SLURM_CLIENT={}: write commands, libslurm or auto", name));
+  }
+  return choice;
+}
+
+Expected<std::unique_ptr<Scheduler>> make_slurm_scheduler(const ClientChoice& choice) {
+  auto commands = make_slurm_cli();
+  if (choice.client == SlurmClient::commands) return commands;
+  // Without even the commands there is no Slurm to look for.
+  if (choice.client == SlurmClient::automatic && !commands) return commands;
+  auto libslurm = load_libslurm(choice);
+  if (libslurm) {
+    return std::unique_ptr<Scheduler>(std::make_unique<LibslurmWithCommands>(
+        *std::move(libslurm), commands ? *std::move(commands) : nullptr));
+  }
+  if (choice.client == SlurmClient::libslurm) return libslurm;
+  if (choice.note) choice.note(libslurm.error().message + "; sbatch, squeue and scancel are");
+  return commands;
+}
+
+}  // namespace slurmtune
