@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/simulate/fake_scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace slurmtune {
+
+namespace {
+
+/// What a task does whose script nobody gave another meaning.
+FakeRun run_as_written(const FakeScript& script) {
+  return {.duration = script.sleep,
+          .ending = script.exit_code == 0 ? JobState::completed : JobState::failed,
+          .at_end = {}};
+}
+
+std::string joined(const std::vector<std::string>& nodes) {
+  return fmt::format("{}", fmt::join(nodes, ","));
+}
+
+}  // namespace
+
+FakeScheduler::FakeScheduler(ManualClock& clock, FakeClusterOptions options)
+    : clock_(clock), options_(std::move(options)) {
+  SLURMTUNE_ASSERT(options_.nodes >= 1 && options_.cpus_per_node >= 1);
+  for (int i = 1; i <= options_.nodes; ++i) {
+    nodes_[fmt::format("n{}", i)] = {.free_cpus = options_.cpus_per_node, .up = true};
+  }
+}
+
+// --- Scheduler ---
+
+Expected<JobId> FakeScheduler::submit(const JobRequest& job) {
+  calls_.submit += 1;
+  SLURMTUNE_CHECK(answers());
+  SLURMTUNE_TRY(FakeScript script, admit(job));
+  const JobId id{next_id_++};
+  Job& added = jobs_[id.number];
+  added.request = job;
+  added.script = std::move(script);
+  added.tasks.resize(static_cast<std::size_t>(job.array_tasks.value_or(1)));
+  if (job.begin) {
+    for (Task& task : added.tasks) task.not_before = *job.begin;
+  }
+  if (std::exchange(answer_lost_, false)) {
+    return unavailable(fmt::format("submit {}: socket timed out on send/recv operation", job.name));
+  }
+  return id;
+}
+
+Expected<FakeScript> FakeScheduler::admit(const JobRequest& job) const {
+  SLURMTUNE_TRY(FakeScript script, read_fake_script(job.script));
+  const auto& partitions = options_.partitions;
+  if (!script.partition.empty() &&
+      std::find(partitions.begin(), partitions.end(), script.partition) == partitions.end()) {
+    return invalid_input(fmt::format("job {} is refused: invalid partition specified: {}", job.name,
+                                     script.partition));
+  }
+  if (job.array_tasks && (*job.array_tasks < 1 || *job.array_tasks > options_.array_size_max)) {
+    return invalid_input(fmt::format("job {} is refused: invalid job array specification: {} tasks",
+                                     job.name, *job.array_tasks));
+  }
+  if (script.nodes > options_.nodes) {
+    return invalid_input(
+        fmt::format("job {} is refused: requested node configuration is not available: {} nodes",
+                    job.name, script.nodes));
+  }
+  return script;
+}
+
+Expected<std::optional<JobId>> FakeScheduler::find(const std::string& name) {
+  calls_.find += 1;
+  SLURMTUNE_CHECK(answers());
+  forget_old();
+  for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) {
+    if (job->second.request.name != name) continue;
+    const auto& tasks = job->second.tasks;
+    const bool known = std::any_of(tasks.begin(), tasks.end(),
+                                   [](const Task& task) { return task.phase != Phase::gone; });
+    if (known) return JobId{job->first};
+  }
+  return std::nullopt;
+}
+
+Expected<std::vector<JobReport>> FakeScheduler::report(std::span<const JobId> jobs) {
+  calls_.report += 1;
+  SLURMTUNE_CHECK(answers());
+  forget_old();
+  std::vector<JobReport> reports;
+  for (const JobId id : jobs) {
+    const auto found = jobs_.find(id.number);
+    if (found == jobs_.end()) continue;
+    const Job& job = found->second;
+    bool rest_is_reported = false;
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      const Task& task = job.tasks[i];
+      if (task.phase == Phase::gone) continue;
+      if (task.phase == Phase::pending && std::exchange(rest_is_reported, true)) continue;
+      JobReport report{.job = id,
+                       .task = std::nullopt,
+                       .name = job.request.name,
+                       .state = JobState::pending,
+                       .reason = "",
+                       .nodes = joined(task.nodes)};
+      if (task.phase == Phase::pending) {
+        report.reason = why_pending(job, task);
+      } else {
+        report.state = task.phase == Phase::running ? JobState::running : task.ending;
+        if (job.request.array_tasks) report.task = static_cast<std::int64_t>(i);
+      }
+      reports.push_back(std::move(report));
+    }
+  }
+  return reports;
+}
+
+Expected<void> FakeScheduler::cancel(JobId job) {
+  const auto found = jobs_.find(job.number);
+  const std::size_t tasks = found == jobs_.end() ? 0 : found->second.tasks.size();
+  return cancel_tasks(job, 0, static_cast<std::int64_t>(tasks));
+}
+
+Expected<void> FakeScheduler::cancel_tasks(JobId job, std::int64_t first, std::int64_t end) {
+  calls_.cancel += 1;
+  SLURMTUNE_CHECK(answers());
+  const auto found = jobs_.find(job.number);
+  if (found == jobs_.end()) return {};
+  const auto tasks = static_cast<std::int64_t>(found->second.tasks.size());
+  for (std::int64_t i = std::max<std::int64_t>(0, first); i < std::min(end, tasks); ++i) {
+    cancel_task({job.number, static_cast<std::size_t>(i)});
+  }
+  return {};
+}
+
+void FakeScheduler::cancel_task(const TaskKey& key) {
+  Job& job = jobs_.at(key.job);
+  Task& task = job.tasks[key.index];
+  if (task.phase == Phase::running) {
+    end(key, JobState::cancelled);
+  } else if (task.phase == Phase::pending) {
+    // Measured: array tasks that are cancelled while pending leave no record; single jobs do.
+    task.phase = job.request.array_tasks ? Phase::gone : Phase::over;
+    task.ending = JobState::cancelled;
+    task.ends_at = clock_.now();
+  }
+}
+
+Expected<void> FakeScheduler::answers() const {
+  if (!away_) return {};
+  return unavailable("unable to contact the controller (connect failure)");
+}
+
+// --- Time ---
+
+void FakeScheduler::advance(std::chrono::milliseconds span) {
+  [[maybe_unused]] const bool never = run_until([] { return false; }, span);
+}
+
+bool FakeScheduler::run_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+  const Instant target = clock_.now() + limit;
+  settle();
+  while (!done()) {
+    const auto event = next_event();
+    if (!event || *event > target) {
+      clock_.advance_to(target);
+      settle();
+      return done();
+    }
+    clock_.advance_to(*event);
+    settle();
+  }
+  return true;
+}
+
+bool FakeScheduler::run_until_idle(std::chrono::milliseconds limit) {
+  const Instant target = clock_.now() + limit;
+  settle();
+  while (!is_idle()) {
+    const auto event = next_event();
+    if (!event || *event > target) return false;
+    clock_.advance_to(*event);
+    settle();
+  }
+  return true;
+}
+
+bool FakeScheduler::is_idle() const {
+  return std::all_of(jobs_.begin(), jobs_.end(),
+                     [](const auto& entry) { return is_over(entry.second); });
+}
+
+std::optional<Instant> FakeScheduler::next_event() const {
+  std::optional<Instant> next;
+  const auto consider = [&](Instant at) { next = std::min(next.value_or(at), at); };
+  for (const auto& [id, job] : jobs_) {
+    for (const Task& task : job.tasks) {
+      if (task.phase == Phase::running) consider(task.ends_at);
+      if (task.phase == Phase::pending && task.not_before > clock_.now()) {
+        consider(task.not_before);
+      }
+    }
+  }
+  return next;
+}
+
+/// Ends what is due and starts what may start, until nothing is left to do at this time.
+void FakeScheduler::settle() {
+  if (settling_) return;
+  settling_ = true;
+  for (;;) {
+    if (const auto due = next_to_end()) {
+      const Task& task = jobs_.at(due->job).tasks[due->index];
+      end(*due, task.ending);
+    } else if (const auto ready = next_to_start()) {
+      start(*ready);
+    } else {
+      break;
+    }
+  }
+  settling_ = false;
+}
+
+std::optional<FakeScheduler::TaskKey> FakeScheduler::next_to_end() const {
+  std::optional<TaskKey> next;
+  Instant earliest = clock_.now();
+  for (const auto& [id, job] : jobs_) {
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      const Task& task = job.tasks[i];
+      if (task.phase != Phase::running || task.ends_at > clock_.now()) continue;
+      if (next && task.ends_at >= earliest) continue;
+      earliest = task.ends_at;
+      next = TaskKey{id, i};
+    }
+  }
+  return next;
+}
+
+std::optional<FakeScheduler::TaskKey> FakeScheduler::next_to_start() const {
+  for (const auto& [id, job] : jobs_) {
+    if (is_over(job) || !dependencies_are_over(job) || is_throttled(job)) continue;
+    if (free_nodes(job.script).empty()) continue;
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      const Task& task = job.tasks[i];
+      if (task.phase == Phase::pending && task.not_before <= clock_.now()) return TaskKey{id, i};
+    }
+  }
+  return std::nullopt;
+}
+
+void FakeScheduler::start(const TaskKey& key) {
+  Job& job = jobs_.at(key.job);
+  Task& task = job.tasks[key.index];
+  task.nodes = free_nodes(job.script);
+  for (const std::string& name : task.nodes) {
+    Node& node = nodes_.at(name);
+    node.free_cpus = job.script.exclusive ? 0 : node.free_cpus - 1;
+  }
+  task.phase = Phase::running;
+  task.started = clock_.now();
+  const FakeTask view = view_of(key);
+  task.ends_at = view.ends_by.value_or(Instant::max());
+  // A behaviour may submit jobs; references into jobs_ stay valid, a map never moves its values.
+  FakeRun run = options_.behaviour ? options_.behaviour(view) : run_as_written(job.script);
+  if (task.phase != Phase::running) return;  // it cancelled itself
+  const Instant ends_itself = view.started + run.duration;
+  const bool in_time = !view.ends_by || ends_itself <= *view.ends_by;
+  task.ending = in_time ? run.ending : JobState::timed_out;
+  task.ends_at = in_time ? ends_itself : *view.ends_by;
+  task.run = std::move(run);
+}
+
+void FakeScheduler::end(const TaskKey& key, JobState ending) {
+  Job& job = jobs_.at(key.job);
+  Task& task = job.tasks[key.index];
+  SLURMTUNE_ASSERT(task.phase == Phase::running);
+  for (const std::string& name : task.nodes) {
+    Node& node = nodes_.at(name);
+    node.free_cpus = job.script.exclusive ? options_.cpus_per_node : node.free_cpus + 1;
+  }
+  task.phase = Phase::over;
+  task.ending = ending;
+  task.ends_at = clock_.now();
+  const FakeRun run = std::exchange(task.run, {});
+  if (run.at_end) run.at_end(ending);
+}
+
+void FakeScheduler::requeue_or_end(const TaskKey& key, JobState ending) {
+  end(key, ending);
+  if (options_.requeue == Requeue::no) return;
+  Task& task = jobs_.at(key.job).tasks[key.index];
+  task.phase = Phase::pending;
+  task.restart += 1;
+  task.not_before = clock_.now() + options_.requeue_delay;
+  task.nodes.clear();
+}
+
+// --- Faults ---
+
+void FakeScheduler::fail_node(const std::string& node) {
+  nodes_.at(node).up = false;
+  std::vector<TaskKey> hit;
+  for (const auto& [id, job] : jobs_) {
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      const Task& task = job.tasks[i];
+      const auto& on = task.nodes;
+      if (task.phase == Phase::running && std::find(on.begin(), on.end(), node) != on.end()) {
+        hit.push_back({id, i});
+      }
+    }
+  }
+  for (const TaskKey& key : hit) requeue_or_end(key, JobState::node_failed);
+}
+
+void FakeScheduler::repair_node(const std::string& node) { nodes_.at(node).up = true; }
+
+void FakeScheduler::preempt(JobId job, std::optional<std::int64_t> task) {
+  const TaskKey key{job.number, static_cast<std::size_t>(task.value_or(0))};
+  if (jobs_.at(key.job).tasks.at(key.index).phase != Phase::running) return;
+  requeue_or_end(key, JobState::preempted);
+}
+
+// --- What is known ---
+
+bool FakeScheduler::is_over(const Job& job) {
+  return std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
+    return task.phase == Phase::over || task.phase == Phase::gone;
+  });
+}
+
+bool FakeScheduler::dependencies_are_over(const Job& job) const {
+  const auto& after = job.request.after_any;
+  return std::all_of(after.begin(), after.end(), [&](JobId id) {
+    const auto found = jobs_.find(id.number);
+    return found == jobs_.end() || is_over(found->second);  // measured: afterany of nothing runs
+  });
+}
+
+bool FakeScheduler::is_throttled(const Job& job) const {
+  if (!job.request.array_at_once) return false;
+  const auto running = std::count_if(job.tasks.begin(), job.tasks.end(),
+                                     [](const Task& task) { return task.phase == Phase::running; });
+  return running >= *job.request.array_at_once;
+}
+
+std::string FakeScheduler::why_pending(const Job& job, const Task& task) const {
+  if (!dependencies_are_over(job)) return "Dependency";
+  if (task.not_before > clock_.now()) return "BeginTime";
+  if (is_throttled(job)) return "JobArrayTaskLimit";
+  return "Resources";
+}
+
+std::vector<std::string> FakeScheduler::free_nodes(const FakeScript& script) const {
+  std::vector<std::string> found;
+  for (int i = 1; i <= options_.nodes; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    const Node& node = nodes_.at(name);
+    const int needed = script.exclusive ? options_.cpus_per_node : 1;
+    if (node.up && node.free_cpus >= needed) found.push_back(name);
+    if (static_cast<int>(found.size()) == script.nodes) return found;
+  }
+  return {};
+}
+
+void FakeScheduler::forget_old() {
+  for (auto& [id, job] : jobs_) {
+    for (Task& task : job.tasks) {
+      if (task.phase == Phase::over && clock_.now() - task.ends_at >= options_.forget_after) {
+        task.phase = Phase::gone;
+      }
+    }
+  }
+}
+
+FakeTask FakeScheduler::view_of(const TaskKey& key) const {
+  const Job& job = jobs_.at(key.job);
+  const Task& task = job.tasks[key.index];
+  FakeTask view{.job = {key.job},
+                .task = std::nullopt,
+                .name = job.request.name,
+                .script = job.request.script,
+                .nodes = task.nodes,
+                .restart = task.restart,
+                .started = task.started,
+                .ends_by = std::nullopt};
+  if (job.request.array_tasks) view.task = static_cast<std::int64_t>(key.index);
+  if (job.script.walltime) view.ends_by = task.started + *job.script.walltime;
+  return view;
+}
+
+const JobRequest& FakeScheduler::request_of(JobId job) const {
+  return jobs_.at(job.number).request;
+}
+
+std::vector<JobId> FakeScheduler::submitted() const {
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back({id});
+  return ids;
+}
+
+std::vector<FakeTask> FakeScheduler::running() const {
+  std::vector<FakeTask> tasks;
+  for (const auto& [id, job] : jobs_) {
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      if (job.tasks[i].phase == Phase::running) tasks.push_back(view_of({id, i}));
+    }
+  }
+  return tasks;
+}
+
+}  // namespace slurmtune
