@@ -24,8 +24,8 @@ scripts/install-deps.sh build
 build_release slurmtune slurmtune-runner minitrain -- -D SLURMTUNE_TESTS=OFF
 
 step "tune examples/minitrain/study.toml"
-echo "\$ slurmtune tune examples/minitrain/study.toml --dir $study"
-build/release/bin/slurmtune tune examples/minitrain/study.toml --dir "$study"
+echo "\$ slurmtune tune examples/minitrain/study.toml --submit local --dir $study"
+build/release/bin/slurmtune tune examples/minitrain/study.toml --submit local --dir "$study"
 
 step "report"
 echo "\$ slurmtune report $study"
