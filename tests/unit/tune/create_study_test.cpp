@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/tune/create_study.hpp"
+
+#include <fstream>
+#include <set>
+
+#include "slurmtune/study/files.hpp"
+#include "slurmtune/tune/deadline.hpp"
+#include "slurmtune/tune/freeze.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace slurmtune;
+
+namespace {
+
+const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
+
+/// A directory with a generic study in it.
+struct Home {
+  TemporaryDirectory directory;
+
+  explicit Home(const std::string& more = "") {
+    std::ofstream(directory / "study.toml") << R"(format = 1
+name = "sort"
+[trial]
+command = ["./sort.sh", "{p:buffer}"]
+)" << more << R"(
+[[parameter]]
+name = "buffer"
+type = "int"
+values = [1, 2, 4]
+[search]
+strategy = "grid"
+)";
+  }
+  [[nodiscard]] std::string study() const { return (directory.path() / "study.toml").string(); }
+  [[nodiscard]] LoadedStudy load() const {
+    StudyOptions options;
+    options.submit = SubmitMode::local;
+    const auto loaded = load_study(study(), options);
+    INFO((loaded ? "" : loaded.error().message));
+    REQUIRE(loaded);
+    return *loaded;
+  }
+  [[nodiscard]] std::set<std::string> entries() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("create_study: freezes the input, plans, and begins the journal", "[tune]") {
+  const Home home;
+  const auto created = create_study(home.load(), home.directory.path() / "s", noon);
+  INFO((created ? "" : created.error().message));
+  REQUIRE(created);
+  CHECK(created->creation == Creation::created);
+  const StudyDirectory& study = created->directory;
+  CHECK(read_file(study.study_toml()).value() == read_file(home.study()).value());
+  const Plan plan = study.read_plan().value();
+  CHECK(plan.inputs == hash_inputs(study.root()).value());
+  CHECK(study.read_manifest(plan.stages[0].name).value());
+  const auto state = fold(Journal(study.journal()).read().value()).value();
+  CHECK(state.created.origin == home.directory.path().string());
+  CHECK(state.created.study == plan.study);
+  CHECK(plan.study.text.size() == 36);
+}
+
+TEST_CASE("create_study: the same input again finds the study; another one is refused", "[tune]") {
+  const Home home;
+  const auto place = home.directory.path() / "s";
+  REQUIRE(create_study(home.load(), place, noon));
+  const auto before = home.entries();
+  const auto again = create_study(home.load(), place, noon);
+  REQUIRE(again);
+  CHECK(again->creation == Creation::found);
+  std::ofstream(home.study(), std::ios::app) << "# edited\n";
+  const auto other = create_study(home.load(), place, noon);
+  REQUIRE_FALSE(other);
+  CHECK(other.error().kind == ErrorKind::invalid_input);
+  CHECK(other.error().message.find("--dir") != std::string::npos);
+  CHECK(home.entries() == before);
+}
+
+TEST_CASE("create_study: what fails leaves nothing behind", "[tune]") {
+  const Home home("snapshot = [\"*.py\"]\n");
+  const auto before = home.entries();
+  const auto created = create_study(home.load(), home.directory.path() / "s", noon);
+  REQUIRE_FALSE(created);
+  CHECK(created.error().kind == ErrorKind::invalid_input);
+  CHECK(created.error().message.find("*.py") != std::string::npos);
+  CHECK(home.entries() == before);
+}
+
+TEST_CASE("create_study: does not touch a directory that holds something else", "[tune]") {
+  const Home home;
+  const auto place = home.directory.path() / "mine";
+  std::filesystem::create_directory(place);
+  std::ofstream(place / "thesis.tex") << "x";
+  const auto created = create_study(home.load(), place, noon);
+  REQUIRE_FALSE(created);
+  CHECK(created.error().kind == ErrorKind::invalid_input);
+  CHECK(read_file(place / "thesis.tex").value() == "x");
+}
+
+TEST_CASE("freeze_snapshot: copies what the globs name, and nothing else", "[tune]") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.py", "b.txt", "src/c.py", "src/deep/d.py", ".git/e.py"}) {
+    const auto path = directory.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << name;
+  }
+  const auto frozen = [&](const std::vector<std::string>& patterns) {
+    const TemporaryDirectory into;
+    REQUIRE(freeze_snapshot(directory.path(), patterns, into.path()));
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(into.path())) {
+      if (entry.is_regular_file()) {
+        names.insert(entry.path().lexically_relative(into.path()).string());
+      }
+    }
+    return names;
+  };
+  CHECK(frozen({"*.py"}) == std::set<std::string>{"a.py"});
+  CHECK(frozen({"**.py"}) == std::set<std::string>{"a.py", "src/c.py", "src/deep/d.py"});
+  CHECK(frozen({"src"}) == std::set<std::string>{"src/c.py", "src/deep/d.py"});
+  CHECK_FALSE(freeze_snapshot(directory.path(), {"none*"}, directory.path() / "x"));
+}
+
+TEST_CASE("load_study: files that are not there are bad input, named with what to do", "[tune]") {
+  const TemporaryDirectory directory;
+  const auto message = [&](const std::string& study) {
+    std::ofstream(directory / "study.toml") << study;
+    const auto loaded = load_study(directory / "study.toml", {});
+    REQUIRE_FALSE(loaded);
+    CHECK(loaded.error().kind == ErrorKind::invalid_input);
+    return loaded.error().message;
+  };
+  CHECK_FALSE(load_study(directory / "none.toml", {}));
+  CHECK(load_study(directory.path(), {}).error().message.find("directory") != std::string::npos);
+  const std::string head = "format = 1\nname = \"x\"\n[trial]\ncommand = [\"a\"]\n";
+  CHECK(message(head + "[deepspeed]\nconfig = \"gone.json\"\n").find("gone.json") !=
+        std::string::npos);
+  CHECK(message(head + "[slurm]\nsite = \"genric\"\n").find("'generic'") != std::string::npos);
+}
+
+TEST_CASE("deadline_of: a clock time is the next one, RFC 3339 is as it stands", "[tune]") {
+  const auto clock = deadline_of("07:30", noon);
+  REQUIRE(clock);
+  CHECK(*clock > noon);
+  CHECK(*clock <= noon + std::chrono::hours(25));
+  CHECK(deadline_of("2026-12-01T07:30:00Z", noon).value() ==
+        parse_instant("2026-12-01T07:30:00Z").value());
+  CHECK_FALSE(deadline_of("2026-11-01T07:30:00Z", noon));
+  CHECK_FALSE(deadline_of("25:00", noon));
+  CHECK_FALSE(deadline_of("soon", noon));
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/tune/simulated_study.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include <fmt/core.h>
+
+#include "slurmtune/analyze/result_analyzer.hpp"
+#include "slurmtune/study/files.hpp"
+#include "slurmtune/study/register_job.hpp"
+#include "slurmtune/tune/create_study.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+/// Passes everything on to a scheduler that outlives it: each process has an executor of its own.
+class BorrowedScheduler final : public Scheduler {
+ public:
+  explicit BorrowedScheduler(Scheduler& scheduler) : scheduler_(scheduler) {}
+  Expected<JobId> submit(const JobRequest& job) override { return scheduler_.submit(job); }
+  Expected<std::optional<JobId>> find(const std::string& name) override {
+    return scheduler_.find(name);
+  }
+  Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override {
+    return scheduler_.report(jobs);
+  }
+  Expected<void> cancel(JobId job) override { return scheduler_.cancel(job); }
+  Expected<void> cancel_tasks(JobId job, std::int64_t first, std::int64_t end) override {
+    return scheduler_.cancel_tasks(job, first, end);
+  }
+  std::string description() const override { return scheduler_.description(); }
+
+ private:
+  Scheduler& scheduler_;
+};
+
+constexpr std::string_view ds_config = R"({
+  "train_batch_size": 64, "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 16,
+  "zero_optimization": {"stage": 0}, "optimizer": {"type": "Adam", "params": {"lr": 0.001}}
+})";
+
+}  // namespace
+
+std::string SimulatedStudy::deepspeed_study() {
+  return R"(format = 1
+name = "simulated"
+[trial]
+nodes = 1
+processes_per_node = 4
+launcher = "srun"
+command = ["train", "--deepspeed_config", "{ds_config}"]
+[deepspeed]
+config = "ds_config.json"
+[measure]
+startup_s = 60
+stall_s = 30
+[search]
+rounds = 3
+width = 4
+)";
+}
+
+void SimulatedStudy::model_trial(const Experiment& experiment, Verdict& verdict) {
+  const auto& configuration = experiment.configuration;
+  const auto stage = static_cast<double>(configuration.integer("zero_stage").value_or(0));
+  const auto micro = static_cast<double>(configuration.integer("micro_batch").value_or(1));
+  const auto accumulation =
+      static_cast<double>(configuration.integer("gradient_accumulation").value_or(1));
+  const double peak = 30e9 - 6e9 * stage + 2e9 * micro;
+  verdict.hardware.gpu_bytes = 40e9;
+  verdict.metrics.peak_gpu_bytes = std::min(peak, 40e9);
+  if (peak > 40e9) {
+    verdict.outcome = Outcome::gpu_oom;
+    verdict.reason = "rule:torch-cuda-oom";
+    verdict.evidence = Evidence{.rank = 0,
+                                .node = "n1",
+                                .exit_code = 1,
+                                .signal = std::nullopt,
+                                .log = "logs/x",
+                                .line = "CUDA out of memory"};
+    return;
+  }
+  const double step = (0.05 + 0.01 * micro) * (1.0 + 0.03 * stage) * accumulation;
+  verdict.outcome = Outcome::ok;
+  verdict.reason = "interval_reached";
+  verdict.metrics.step_s = Interval{step * 0.995, step, step * 1.005};
+  const double samples = 4.0 * micro * accumulation;
+  verdict.metrics.throughput =
+      Interval{samples / (step * 1.005), samples / step, samples / (step * 0.995)};
+  verdict.metrics.global_batch = static_cast<std::int64_t>(samples);
+}
+
+SimulatedStudy::SimulatedStudy(const std::string& study_toml) {
+  std::ofstream(home_ / "study.toml") << study_toml;
+  std::ofstream(home_ / "ds_config.json") << ds_config;
+  StudyOptions options;
+  options.submit = SubmitMode::graph;
+  const auto loaded = load_study(home_ / "study.toml", options);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  const auto created = create_study(*loaded, home_.path() / "study", clock_.now());
+  if (!created) throw std::runtime_error(created.error().message);
+  directory_ = created->directory;
+  plan_ = directory_->read_plan().value();
+  cluster_options.behaviour = [this](const FakeTask& task) { return behave(task); };
+  scheduler_ = std::make_unique<FakeScheduler>(clock_, cluster_options);
+}
+
+Expected<StudyState> SimulatedStudy::process(const Intent& intent,
+                                             std::optional<std::int64_t> own_job) {
+  ExecutorOptions options;
+  options.query_interval = std::chrono::milliseconds(0);
+  options.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
+  options.now = [this] { return clock_.now(); };
+  TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_), options);
+  World world;
+  world.now = [this] { return clock_.now(); };
+  world.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
+  // Processes run one after another here: whoever left an intent behind is gone.
+  world.is_dead = [](const std::string&) { return true; };
+  world.who = fmt::format("sim:{}", ++processes_);
+  world.own_job = own_job;
+  world.after_event = [this](std::int64_t number) {
+    if (number == die_after_event) throw Killed{};
+  };
+  try {
+    SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(*directory_, executor, std::move(world)));
+    auto state = autotuner.advance(intent);
+    if (!state) last_error_ = state.error().message;
+    return state;
+  } catch (const Killed&) {
+    return unavailable("killed");
+  }
+}
+
+void SimulatedStudy::run() { (void)scheduler_->run_until_idle(std::chrono::hours(200)); }
+
+StudyState SimulatedStudy::state() const {
+  return fold(Journal(directory_->journal()).read().value()).value();
+}
+
+StudyView SimulatedStudy::view() {
+  TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_));
+  World world;
+  world.now = [this] { return clock_.now(); };
+  Autotuner autotuner = Autotuner::open(*directory_, executor, std::move(world)).value();
+  return autotuner.look(Autotuner::Queue::skip).value();
+}
+
+TuningResult SimulatedStudy::result() {
+  const StudyView seen = view();
+  for (auto stage = seen.stages.rbegin(); stage != seen.stages.rend(); ++stage) {
+    if (stage->decision && stage->decision->result) return *stage->decision->result;
+  }
+  const StudyInput input = directory_->read_input().value();
+  const auto history = history_of(seen, seen.stages.size() - 1);
+  const Stop stop = seen.state.finished ? seen.state.finished->stop : Stop::nothing_worked;
+  return ResultAnalyzer(input, *plan_)
+      .result(history, {.node_seconds = spent_node_seconds(seen)}, stop);
+}
+
+FakeRun SimulatedStudy::behave(const FakeTask& task) {
+  // st-<8>-<stage>-<kind>-<attempt>
+  const std::size_t last = task.name.rfind('-');
+  const std::string body = task.name.substr(12, last - 12);
+  if (dead_jobs.contains(body)) return {std::chrono::seconds(1), JobState::failed, {}};
+  if (body == "final") {
+    reduce(task, {Role::finish, 0});
+    return {std::chrono::seconds(2), JobState::completed, {}};
+  }
+  if (body == "guard") {
+    reduce(task, {Role::guard, 0});
+    return {std::chrono::seconds(2), JobState::completed, {}};
+  }
+  const StageName stage{body.substr(0, body.size() - 2)};
+  const auto index = plan_->index_of(stage);
+  if (body.ends_with("-r")) {
+    reduce(task, {Role::reduce, *index});
+    return {std::chrono::seconds(2), JobState::completed, {}};
+  }
+  // As array.sbatch: first the decision that a dead reducer owes, then the slice.
+  if (*index > 0) {
+    const auto owed = process({Role::reduce, *index - 1}, task.job.number);
+    if (!owed) return {std::chrono::seconds(1), JobState::failed, {}};
+  }
+  run_slice(task, stage);
+  return {std::chrono::seconds(60), JobState::completed, {}};
+}
+
+void SimulatedStudy::reduce(const FakeTask& task, const Intent& intent) {
+  (void)process(intent, task.job.number);
+}
+
+void SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
+  const auto manifest = directory_->read_manifest(stage).value();
+  if (!manifest) return;
+  std::int64_t first_slice = 0;
+  for (const JobRecord& job : state().jobs) {
+    if (job.job == task.job.number) first_slice = job.first_slice;
+  }
+  const std::int64_t slice = first_slice + task.task.value_or(0);
+  if (slice >= static_cast<std::int64_t>(manifest->slices.size())) return;
+  std::string text;
+  const auto add = [&](const ShardLine& line) { text += render_shard_line(line).value() + '\n'; };
+  TaskStart start;
+  start.study = manifest->study;
+  start.stage = stage;
+  start.slice = slice;
+  start.array_job = task.job.number;
+  start.task = task.task.value_or(0);
+  start.nodes = task.nodes;
+  start.at = clock_.now();
+  start.runner = "simulated";
+  add(start);
+  const Slice range = manifest->slices[static_cast<std::size_t>(slice)];
+  for (std::int64_t i = range.first; i < range.end; ++i) {
+    const Experiment& experiment = manifest->experiments[static_cast<std::size_t>(i)];
+    Verdict verdict;
+    verdict.experiment = experiment.id;
+    verdict.configuration = experiment.configuration_id;
+    verdict.attempt = experiment.attempt;
+    verdict.nodes = task.nodes;
+    verdict.started = clock_.now();
+    verdict.ended = clock_.now();
+    verdict.source = "simulated";
+    trial(experiment, verdict);
+    if (rule_of(verdict.outcome).counts_as_tried) ++runs_[experiment.id];
+    add(verdict);
+  }
+  add(TaskEnd{.at = clock_.now(), .reason = "done", .node_seconds = 60});
+  const auto path = directory_->verdicts(stage) / shard_name(task.job.number, slice, task.restart);
+  (void)replace_file(path, text, Durability::cached);
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "slurmtune/simulate/fake_scheduler.hpp"
+#include "slurmtune/simulate/manual_clock.hpp"
+#include "slurmtune/study/study_directory.hpp"
+#include "slurmtune/tune/autotuner.hpp"
+
+#include "tests/support/temporary_directory.hpp"
+
+namespace slurmtune {
+
+/// A whole study on a simulated cluster: real files, real journal, real decisions; the batch
+/// system is a FakeScheduler, trials are a function, time is moved by hand.
+class SimulatedStudy {
+ public:
+  /// What an experiment would measure.
+  using Trial = std::function<void(const Experiment&, Verdict&)>;
+
+  /// A DeepSpeed study over all ZeRO stages, or what `study_toml` says.
+  explicit SimulatedStudy(const std::string& study_toml = deepspeed_study());
+
+  [[nodiscard]] static std::string deepspeed_study();
+
+  /// Each stage of ZeRO fits larger micro-batches than the one before and is a little slower.
+  static void model_trial(const Experiment& experiment, Verdict& verdict);
+
+  /// One process of a role: opens the study, works, and may be killed after an event.
+  [[nodiscard]] Expected<StudyState> process(const Intent& intent,
+                                             std::optional<std::int64_t> own_job = std::nullopt);
+
+  /// Lets the cluster work until nothing runs and nothing will.
+  void run();
+
+  [[nodiscard]] StudyState state() const;
+  [[nodiscard]] StudyView view();
+  /// The result that stands, from the last decision or as the finished event implies.
+  [[nodiscard]] TuningResult result();
+  /// How often each experiment was run to an end that counts.
+  [[nodiscard]] std::map<ExperimentId, int> runs() const { return runs_; }
+
+  // Faults.
+  std::int64_t die_after_event = 0;  ///< the process that wins this event dies; 0 = none
+  std::set<std::string> dead_jobs;   ///< jobs (by stage-kind) that die without doing anything
+  Trial trial = model_trial;
+  FakeClusterOptions cluster_options;
+
+  [[nodiscard]] FakeScheduler& cluster() { return *scheduler_; }
+  [[nodiscard]] const StudyDirectory& directory() const { return *directory_; }
+  [[nodiscard]] ManualClock& clock() { return clock_; }
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+
+ private:
+  /// What stands for a process that was killed.
+  struct Killed {};
+
+  [[nodiscard]] FakeRun behave(const FakeTask& task);
+  void run_slice(const FakeTask& task, const StageName& stage);
+  void reduce(const FakeTask& task, const Intent& intent);
+
+  TemporaryDirectory home_;
+  ManualClock clock_;
+  std::unique_ptr<FakeScheduler> scheduler_;
+  std::optional<StudyDirectory> directory_;
+  std::optional<Plan> plan_;
+  std::map<ExperimentId, int> runs_;
+  std::string last_error_;
+  int processes_ = 0;
+};
+
+}  // namespace slurmtune
