@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/report/table.hpp"
+#include "slurmtune/report/text.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+using Align = Table::Align;
+
+std::string what_is_tuned(const StudyInput& input, const Plan& plan) {
+  const TrialSpec& trial = input.spec.trial;
+  std::string text =
+      fmt::format("  an experiment   {} node{} x {} process{}, {} of them at once in a task\n",
+                  trial.nodes, trial.nodes == 1 ? "" : "s", trial.processes_per_node,
+                  trial.processes_per_node == 1 ? "" : "es", input.spec.lanes);
+  if (input.spec.deepspeed) {
+    std::string stages;
+    for (const int stage : input.spec.deepspeed->zero_stages) {
+      stages += fmt::format("{}{}", stages.empty() ? "" : ", ", stage);
+    }
+    text += fmt::format("  ZeRO stages     {}\n", stages);
+  }
+  if (input.spec.batch.global) {
+    text += fmt::format("  global batch    {} for all\n", *input.spec.batch.global);
+  } else if (input.spec.batch.max_global) {
+    text +=
+        fmt::format("  global batch    one for all, at most {}\n", *input.spec.batch.max_global);
+  }
+  text += plan.grid_size > 0
+              ? fmt::format("  the whole space {} valid configurations\n", plan.grid_size)
+              : std::string("  the whole space too large to count\n");
+  return text + fmt::format("  site            {}\n", input.site.name);
+}
+
+std::string stages_table(const Plan& plan, Colour colour) {
+  Table table({{"stage", Align::left},
+               {"experiments", Align::right},
+               {"likely", Align::right},
+               {"tasks", Align::right},
+               {"at once", Align::right},
+               {"nodes", Align::right},
+               {"walltime", Align::right},
+               {"worst node-h", Align::right},
+               {"likely node-h", Align::right},
+               {"", Align::left}});
+  for (const PlannedStage& stage : plan.stages) {
+    table.add({stage.name.text, fmt::to_string(stage.experiments_max),
+               fmt::to_string(stage.likely_experiments), fmt::to_string(stage.tasks_max),
+               fmt::to_string(stage.tasks_at_once), fmt::to_string(stage.nodes_per_task),
+               walltime_text(stage.task_walltime_s), node_hours(stage.worst_node_seconds),
+               node_hours(stage.likely_node_seconds), stage.mandatory ? "" : "if needed"});
+  }
+  return table.render(colour);
+}
+
+std::string cost(const Plan& plan, Colour colour) {
+  std::string text = fmt::format(
+      "  likely {}, at worst {} (with {} reducers, guard and final of {} each)\n",
+      format_node_hours(plan.likely_node_seconds), format_node_hours(plan.worst_node_seconds),
+      plan.stages.size(), walltime_text(plan.reducer_walltime_s));
+  if (!plan.budget_node_seconds) {
+    return text + "  " +
+           paint("no budget: the worst case is the only limit; set budget.max_node_hours",
+                 Paint::yellow, colour) +
+           "\n";
+  }
+  return text + fmt::format("  budget {}\n", format_node_hours(*plan.budget_node_seconds));
+}
+
+}  // namespace
+
+std::string plan_text(const StudyInput& input, const Plan& plan, Colour colour) {
+  const auto heading = [&](std::string_view text) {
+    return "\n" + paint(text, Paint::bold, colour) + "\n";
+  };
+  std::string text = paint("Plan of " + one_line(plan.study_name), Paint::bold, colour) + "\n";
+  text += what_is_tuned(input, plan);
+  text += heading("Stages: one job array each, then its reducer (all edges afterany)");
+  text += plan.stages.empty() ? std::string("  none\n") : stages_table(plan, colour);
+  text += heading("Cost") + cost(plan, colour);
+  if (!plan.pruned.empty()) {
+    text += heading("Left out before anything runs");
+    Table table({{"what", Align::left}, {"because", Align::left}});
+    for (const Dropped& dropped : plan.pruned) {
+      table.add({one_line(dropped.what), one_line(dropped.because, 400)});
+    }
+    text += table.render(colour);
+  }
+  if (!plan.notes.empty()) {
+    text += heading("Notes");
+    for (const std::string& note : plan.notes) text += "  " + one_line(note, 400) + "\n";
+  }
+  return text;
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/report/progress.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "slurmtune/generate/label.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+using Try = std::pair<ExperimentId, int>;
+
+/// The newest shard of every slice: a requeued task has more than one.
+std::map<std::int64_t, const Shard*> newest_shards(const StageView& stage) {
+  std::map<std::int64_t, const Shard*> newest;
+  for (const Shard& shard : stage.shards) {
+    const Shard*& there = newest[shard.start.slice];
+    if (there == nullptr || there->start.at <= shard.start.at) there = &shard;
+  }
+  return newest;
+}
+
+void count_experiments(const StageView& stage, StageProgress& progress) {
+  const Manifest& manifest = *stage.manifest;
+  std::map<Try, const Verdict*> verdicts;
+  for (const Shard& shard : stage.shards) {
+    for (const Verdict& verdict : shard.verdicts) {
+      const Verdict*& there = verdicts[{verdict.experiment, verdict.attempt}];
+      if (there == nullptr || there->ended <= verdict.ended) there = &verdict;
+    }
+  }
+  const auto is_judged = [&](const Experiment& experiment) {
+    return verdicts.contains({experiment.id, experiment.attempt});
+  };
+  progress.experiments = static_cast<std::int64_t>(manifest.experiments.size());
+  for (const Experiment& experiment : manifest.experiments) {
+    const auto found = verdicts.find({experiment.id, experiment.attempt});
+    if (found == verdicts.end()) continue;
+    ++progress.done;
+    ++progress.outcomes[found->second->outcome];
+  }
+  for (const auto& [number, shard] : newest_shards(stage)) {
+    if (shard->end || number < 0 || static_cast<std::size_t>(number) >= manifest.slices.size()) {
+      continue;
+    }
+    const Slice& slice = manifest.slices[static_cast<std::size_t>(number)];
+    const auto first = manifest.experiments.begin() + slice.first;
+    const auto left = (slice.end - slice.first) -
+                      std::count_if(first, first + (slice.end - slice.first), is_judged);
+    progress.running += std::min<std::int64_t>(manifest.lanes, left);
+  }
+  progress.waiting = progress.experiments - progress.done - progress.running;
+}
+
+StageProgressState state_of(const StudyView& view, std::size_t index, const StageProgress& counts) {
+  const StageView& stage = view.stages[index];
+  if (stage.decision) return StageProgressState::done;
+  if (!stage.manifest) {
+    const bool passed = view.state.finished || index < current_stage(view);
+    return passed ? StageProgressState::skipped : StageProgressState::waiting;
+  }
+  if (counts.done == counts.experiments) return StageProgressState::ended;
+  if (view.state.finished) return StageProgressState::ended;
+  return stage.shards.empty() ? StageProgressState::queued : StageProgressState::running;
+}
+
+/// Calls `visit` with every verdict and its experiment, stage after stage.
+template <class Visit>
+void for_each_verdict(const StudyView& view, const Visit& visit) {
+  for (const StageView& stage : view.stages) {
+    if (!stage.manifest) continue;
+    std::map<ExperimentId, const Experiment*> experiments;
+    for (const Experiment& experiment : stage.manifest->experiments) {
+      experiments[experiment.id] = &experiment;
+    }
+    for (const Shard& shard : stage.shards) {
+      for (const Verdict& verdict : shard.verdicts) {
+        const auto found = experiments.find(verdict.experiment);
+        if (found != experiments.end()) visit(verdict, *found->second);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(StageProgressState state) {
+  switch (state) {
+    case StageProgressState::waiting: return "waiting";
+    case StageProgressState::queued: return "queued";
+    case StageProgressState::running: return "running";
+    case StageProgressState::ended: return "ended";
+    case StageProgressState::done: return "done";
+    case StageProgressState::skipped: break;
+  }
+  return "skipped";
+}
+
+std::vector<StageProgress> progress_of(const StudyView& view) {
+  std::vector<StageProgress> all;
+  for (std::size_t i = 0; i < view.stages.size() && i < view.plan.stages.size(); ++i) {
+    StageProgress progress;
+    progress.name = view.plan.stages[i].name;
+    if (view.stages[i].manifest) count_experiments(view.stages[i], progress);
+    progress.state = state_of(view, i, progress);
+    const bool over = progress.state == StageProgressState::done || view.state.finished;
+    if (over) progress.waiting += std::exchange(progress.running, 0);
+    all.push_back(std::move(progress));
+  }
+  return all;
+}
+
+std::optional<Leader> leader_of(const StudyView& view) {
+  std::optional<Leader> leader;
+  for (const StageView& stage : view.stages) {
+    if (!stage.decision || !stage.decision->best) continue;
+    leader.emplace();
+    leader->configuration = stage.decision->best->configuration;
+    leader->objective = stage.decision->best->throughput;
+    leader->decided = true;
+  }
+  const bool decided = leader.has_value();
+  for_each_verdict(view, [&](const Verdict& verdict, const Experiment& experiment) {
+    if (decided && verdict.configuration != leader->configuration) return;
+    if (decided && leader->label.empty()) leader->label = label_of(experiment.configuration);
+    if (verdict.outcome != Outcome::ok || !verdict.metrics.throughput) return;
+    if (!decided && leader && leader->throughput->mid >= verdict.metrics.throughput->mid) return;
+    if (!leader) leader.emplace();
+    leader->configuration = verdict.configuration;
+    leader->label = label_of(experiment.configuration);
+    // The last stage that measured it did so at most length.
+    leader->throughput = verdict.metrics.throughput;
+  });
+  if (leader && leader->label.empty()) leader->label = leader->configuration.text;
+  return leader;
+}
+
+std::string in_words(const Leader& leader) {
+  if (leader.throughput) {
+    return fmt::format("{} {:.4g} samples/s", leader.label, leader.throughput->mid);
+  }
+  if (leader.objective) return fmt::format("{} {:.4g}", leader.label, leader.objective->mid);
+  return leader.label;
+}
+
+std::optional<LastVerdict> last_verdict(const StudyView& view) {
+  std::optional<LastVerdict> last;
+  Instant at{};
+  for_each_verdict(view, [&](const Verdict& verdict, const Experiment& experiment) {
+    if (last && verdict.ended < at) return;
+    last = LastVerdict{experiment.label, verdict.outcome};
+    at = verdict.ended;
+  });
+  return last;
+}
+
+std::int64_t used_node_seconds(const StudyView& view) {
+  std::int64_t used = 0;
+  for (const StageView& stage : view.stages) {
+    for (const Shard& shard : stage.shards) {
+      if (shard.end) {
+        used += shard.end->node_seconds;
+        continue;
+      }
+      Instant alive = shard.start.at;
+      if (shard.last_heartbeat) alive = std::max(alive, shard.last_heartbeat->at);
+      for (const Verdict& verdict : shard.verdicts) alive = std::max(alive, verdict.ended);
+      const auto seconds = std::chrono::ceil<std::chrono::seconds>(alive - shard.start.at);
+      used += seconds.count() * shard.start.allocated_nodes;
+    }
+  }
+  return used;
+}
+
+std::string in_words(const std::map<Outcome, std::int64_t>& outcomes) {
+  std::string words;
+  for (const auto& [outcome, count] : outcomes) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, name_of(outcome));
+  }
+  return words;
+}
+
+}  // namespace slurmtune
