@@ -73,6 +73,9 @@ Verdict verdict_of(const TrialFrame& frame, const Experiment& experiment, const 
   }
   verdict.startup_s = result.startup_s;
   verdict.wall_s = result.wall_s;
+  if (result.meter.channel() == StepChannel::metrics) {
+    verdict.source = source_name(MeasureSource::metrics_file);
+  }
   const StepSummary summary = result.meter.summary();
   verdict.steps = summary.times;
   verdict.metrics = metrics_of(frame, experiment, result, summary);

@@ -48,7 +48,7 @@ constexpr FailureRule rules[] = {
     {"validation", config_error, any, R"(^pydantic[\w.]*ValidationError\b)"},
     {"json", config_error, any, R"(^json\.decoder\.JSONDecodeError\b)"},
     {"deepspeed-value", config_error, before_first_step,
-     R"(^(Value|Assertion|Key|Type|NotImplemented)Error: .*([Dd]eep[Ss]peed|ds_config|[Zz]e[Rr][Oo]))"},
+     R"(^(Value|Assertion|Key|Type)Error: .*([Dd]eep[Ss]peed|ds_config|[Zz]e[Rr][Oo]))"},
 
     {"python-module", launch_error, before_first_step, R"(^(ModuleNotFound|Import)Error: )"},
     {"shared-library", launch_error, before_first_step, R"(error while loading shared libraries)"},
@@ -56,7 +56,7 @@ constexpr FailureRule rules[] = {
     {"python-file", launch_error, before_first_step, R"(^\S*python[\d.]*: can't open file)"},
     {"no-module-name", launch_error, before_first_step, R"(^\S*python[\d.]*: No module named )"},
     {"no-command", launch_error, before_first_step,
-     R"(^(bash|sh|env|[^: ]*\.sh|/bin/\w*sh)(: line)?[: ].*(not found|No such file or directory)$)"},
+     R"(^(bash|sh|env|[^: ]*\.sh|/bin/\w*sh)(: line)?[: ].*(not found|No such file.*)$)"},
     {"no-driver", launch_error, before_first_step,
      R"(^\w*Error: .*(No CUDA GPUs are available|NVIDIA driver|no CUDA-capable device))"},
     {"container", launch_error, before_first_step, R"(^(FATAL|pyxis|.*enroot).*(image|contain))"},
@@ -176,7 +176,9 @@ bool is_launcher_line(std::string_view line) {
 
 std::string_view telling_line(std::span<const std::string> lines) {
   static const std::regex error_form(
-      R"(^([A-Za-z_]\w*\.)*[A-Za-z_]\w*(Error|Exception|Interrupt)(:|$)|^\S+: (fatal |FATAL )?[Ee]rror|^terminate called|^[Ff]atal|: [Ee]rror: |[Aa]ssertion .*failed)");
+      R"(^([A-Za-z_]\w*\.)*[A-Za-z_]\w*(Error|Exception|Interrupt)(:|$))"
+      R"(|^\S+: ([Ff]atal |FATAL )?[Ee]rror|^terminate called|^[Ff]atal)"
+      R"(|: [Ee]rror: |[Aa]ssertion .*failed)");
   std::string_view last;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (is_launcher_line(*line)) continue;

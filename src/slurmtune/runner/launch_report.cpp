@@ -42,7 +42,8 @@ void read_srun(const std::string& line, RankFailure& failure) {
 
 void read_mpirun(const std::string& line, RankFailure& failure) {
   static const std::regex signalled(
-      R"(^mpirun noticed that process rank (\d{1,9}) with PID \d+ on node (\S+) exited on signal (\d{1,3}))");
+      R"(^mpirun noticed that process rank (\d{1,9}) with PID \d+ on node (\S+) )"
+      R"(exited on signal (\d{1,3}))");
   static const std::regex name(R"(^\s*Process name: \[\[\d+,\d+\],(\d{1,9})\])");
   static const std::regex code(R"(^\s*Exit code:\s+(\d{1,9}))");
   static const std::regex aborted(R"(^MPI_ABORT was invoked on rank (\d{1,9}) )");

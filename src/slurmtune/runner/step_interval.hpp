@@ -25,8 +25,4 @@ namespace slurmtune {
 /// (high - low) / mid.
 [[nodiscard]] double relative_width(const Interval& interval);
 
-/// The 97.5 % quantile of Student's t. `freedom` >= 1. Exact to 0.002 from its table (1 to 30), by
-/// an expansion above it. Source: Abramowitz and Stegun 26.7.5.
-[[nodiscard]] double student_quantile_975(int freedom);
-
 }  // namespace slurmtune

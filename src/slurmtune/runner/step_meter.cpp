@@ -25,7 +25,7 @@ int clamped(std::int64_t value) {
 }  // namespace
 
 void StepMeter::add(const StepReport& report, StepChannel channel, double arrival_s) {
-  keep_facts(report);
+  keep_facts(report, channel);
   if (!report.ends_step()) return;
   if (channel == StepChannel::metrics && channel_ == StepChannel::log) {
     // From now on the metrics rule; what the log timed would be counted twice.
@@ -40,8 +40,8 @@ void StepMeter::add(const StepReport& report, StepChannel channel, double arriva
   if (channel == channel_) end_step(report, arrival_s);
 }
 
-void StepMeter::keep_facts(const StepReport& report) {
-  raise(peak_gpu_bytes_, report.peak_gpu_bytes);
+void StepMeter::keep_facts(const StepReport& report, StepChannel channel) {
+  raise(channel == StepChannel::log ? log_peak_bytes_ : metrics_peak_bytes_, report.peak_gpu_bytes);
   if (report.gpu_bytes) gpu_bytes_ = report.gpu_bytes;
   if (report.params) params_ = report.params;
   if (report.flops_per_gpu) flops_per_gpu_ = report.flops_per_gpu;

@@ -48,7 +48,12 @@ class StepMeter {
 
   [[nodiscard]] StepSummary summary() const;
 
-  [[nodiscard]] std::optional<double> peak_gpu_bytes() const { return peak_gpu_bytes_; }
+  /// Which of the two the steps were timed by.
+  [[nodiscard]] StepChannel channel() const { return channel_; }
+  /// Largest rank; the metrics' figure where they have one: step lines round theirs.
+  [[nodiscard]] std::optional<double> peak_gpu_bytes() const {
+    return metrics_peak_bytes_ ? metrics_peak_bytes_ : log_peak_bytes_;
+  }
   [[nodiscard]] std::optional<double> gpu_bytes() const { return gpu_bytes_; }
   [[nodiscard]] std::optional<double> params() const { return params_; }
   [[nodiscard]] std::optional<double> flops_per_gpu() const { return flops_per_gpu_; }
@@ -63,7 +68,7 @@ class StepMeter {
     std::optional<double> samples;
   };
 
-  void keep_facts(const StepReport& report);
+  void keep_facts(const StepReport& report, StepChannel channel);
   void count_loss(const StepReport& report);
   void end_step(const StepReport& report, double arrival_s);
 
@@ -77,7 +82,8 @@ class StepMeter {
   std::optional<double> last_at_;
   std::int64_t skipped_ = 0;
   int bad_losses_ = 0;
-  std::optional<double> peak_gpu_bytes_;
+  std::optional<double> log_peak_bytes_;
+  std::optional<double> metrics_peak_bytes_;
   std::optional<double> gpu_bytes_;
   std::optional<double> params_;
   std::optional<double> flops_per_gpu_;

@@ -54,9 +54,10 @@ std::string without_nan(std::string_view line) {
       at += length;
       continue;
     }
-    if (in_string && line[at] == '\\' && at + 1 < line.size()) clean += line[at++];
+    const bool escaped = in_string && line[at] == '\\' && at + 1 < line.size();
     if (line[at] == '"') in_string = !in_string;
     clean += line[at++];
+    if (escaped) clean += line[at++];
   }
   return clean;
 }

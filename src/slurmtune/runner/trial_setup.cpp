@@ -11,9 +11,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/execute/spawn.hpp"
 #include "slurmtune/generate/trial.hpp"
-#include "slurmtune/runner/shell_quote.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {

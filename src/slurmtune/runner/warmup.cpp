@@ -19,6 +19,9 @@ std::size_t warmup_readings(std::span<const double> readings, std::size_t at_lea
     for (const double reading : rest) mean += reading / size;
     double squares = 0;
     for (const double reading : rest) squares += (reading - mean) * (reading - mean);
+    // Equal readings differ by rounding; that is no reason to drop any.
+    constexpr double rounding = 1e-12;
+    if (squares < size * (rounding * mean) * (rounding * mean)) squares = 0;
     const double error = squares / (size * size);
     if (error < best_error) {
       best_error = error;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/runner/trial_watch.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/support/catch.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+WatchRules rules() {
+  WatchRules rules;
+  rules.source = MeasureSource::metrics_file;
+  rules.min_steps = 6;
+  rules.max_steps = 12;
+  rules.interval = 0.02;
+  rules.limits = {100.0, 10.0, 200.0};
+  return rules;
+}
+
+std::string metrics(int step, double step_s) {
+  return fmt::format(R"({{"step":{},"step_s":{}}})", step, step_s);
+}
+
+}  // namespace
+
+TEST_CASE("TrialWatch: a trial ends once its interval is tight, not before min_steps", "[runner]") {
+  TrialWatch watch(rules());
+  int step = 0;
+  while (!watch.due(step) && step < 50) {
+    ++step;
+    watch.metrics_line(metrics(step, 0.5 + 0.001 * (step % 2)), step);
+  }
+  CHECK(watch.due(step) == EndReason::interval_reached);
+  CHECK(watch.meter().summary().times.measured == 6);
+  CHECK(step == 8);
+}
+
+TEST_CASE("TrialWatch: a noisy trial ends at max_steps", "[runner]") {
+  TrialWatch watch(rules());
+  int step = 0;
+  while (!watch.due(step) && step < 50) {
+    ++step;
+    watch.metrics_line(metrics(step, 0.5 + 0.3 * (step % 2)), step);
+  }
+  CHECK(watch.due(step) == EndReason::max_steps);
+  CHECK(watch.meter().summary().times.measured >= 12);
+}
+
+TEST_CASE("TrialWatch: a trial that cannot win ends early, one that may goes on", "[runner]") {
+  WatchRules hopeless = rules();
+  hopeless.hopeless_step_s = 0.2;
+  TrialWatch slow(hopeless);
+  hopeless.hopeless_step_s = 0.9;
+  TrialWatch fair(hopeless);
+  for (int step = 1; step <= 9; ++step) {
+    slow.metrics_line(metrics(step, 0.5 + 0.05 * (step % 2)), step);
+    fair.metrics_line(metrics(step, 0.5 + 0.05 * (step % 2)), step);
+  }
+  CHECK(slow.due(9) == EndReason::cannot_win);
+  CHECK_FALSE(fair.due(9).has_value());
+}
+
+TEST_CASE("TrialWatch: silence ends a trial, before the first step and after it", "[runner]") {
+  TrialWatch watch(rules());
+  CHECK_FALSE(watch.due(99.9).has_value());
+  CHECK(watch.due(100.0) == EndReason::no_step_in_startup);
+  watch.metrics_line(metrics(1, 1.0), 50.0);
+  CHECK_FALSE(watch.due(59.9).has_value());
+  CHECK(watch.due(60.0) == EndReason::no_step_in_stall);
+  watch.output_line("still alive", 55.0);
+  CHECK(watch.due(60.0) == EndReason::no_step_in_stall);
+}
+
+TEST_CASE("TrialWatch: the total limit and the end of the task win over slow steps", "[runner]") {
+  WatchRules limited = rules();
+  limited.limits.stall_s = 1000.0;
+  TrialWatch watch(limited);
+  watch.metrics_line(metrics(1, 1.0), 50.0);
+  CHECK(watch.due(200.0) == EndReason::total);
+  limited.ends_by_s = 150.0;
+  TrialWatch bounded(limited);
+  bounded.metrics_line(metrics(1, 1.0), 50.0);
+  CHECK_FALSE(bounded.due(149.0).has_value());
+  CHECK(bounded.due(150.0) == EndReason::preempted);
+}
+
+TEST_CASE("TrialWatch: three losses that are no numbers end a trial", "[runner]") {
+  TrialWatch watch(rules());
+  for (int step = 1; step <= 3; ++step) {
+    CHECK_FALSE(watch.due(step).has_value());
+    watch.metrics_line(fmt::format(R"({{"step":{},"step_s":1,"loss":NaN}})", step), step);
+  }
+  CHECK(watch.due(3) == EndReason::nan);
+}
+
+TEST_CASE("TrialWatch: DeepSpeed's lines count only for the source deepspeed", "[runner]") {
+  const std::string line = "[Rank 0] step=1, skipped=0, lr=[0.1], mom=[0]";
+  TrialWatch metrics_only(rules());
+  CHECK_FALSE(metrics_only.output_line(line, 1.0));
+  WatchRules deepspeed = rules();
+  deepspeed.source = MeasureSource::deepspeed;
+  TrialWatch watch(deepspeed);
+  CHECK(watch.output_line(line, 1.0));
+  CHECK_FALSE(watch.output_line(line, 1.5));
+  CHECK(watch.meter().steps_seen() == 1);
+}
+
+TEST_CASE("TrialWatch: a pattern without a step number counts its lines", "[runner]") {
+  WatchRules patterned = rules();
+  patterned.source = MeasureSource::pattern;
+  patterned.pattern = StepPattern::compile("tokens (?<tokens>\\d+)").value();
+  TrialWatch watch(patterned);
+  for (int i = 1; i <= 9; ++i) CHECK(watch.output_line("tokens 512", 0.5 * i));
+  CHECK(watch.meter().steps_seen() == 9);
+  CHECK(watch.meter().summary().step_s->mid == Approx(0.5));
+  CHECK(watch.meter().user().at("tokens") == 512.0);
+}
+
+TEST_CASE("watch_rules: sources that this version does not know are refused", "[runner]") {
+  MeasureSpec measure;
+  measure.source = MeasureSource::megatron;
+  const auto rules = watch_rules(measure, Experiment{});
+  REQUIRE_FALSE(rules.has_value());
+  CHECK(rules.error().kind == ErrorKind::invalid_input);
+}
+
+}  // namespace slurmtune
