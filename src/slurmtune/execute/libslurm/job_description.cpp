@@ -86,9 +86,11 @@ Expected<std::unique_ptr<JobDescription>> JobDescription::make(const JobRequest&
   if (job.begin) d.begin_time = std::chrono::system_clock::to_time_t(*job.begin);
   for (const auto& [key, value] : *directives) made->apply(key, value);
   if (!made->gres_.empty()) d.tres_per_node = made->keep(made->gres_);
-  const std::uint32_t tasks = d.num_tasks == NO_VAL ? 1 : d.num_tasks;
+  // As sbatch counts where a script leaves it open.
+  const std::uint32_t nodes = d.min_nodes == NO_VAL ? 1U : d.min_nodes;
+  const std::uint32_t on_each = d.ntasks_per_node == NO_VAL16 ? 1U : d.ntasks_per_node;
   const std::uint32_t cpus = d.cpus_per_task == NO_VAL16 ? 1U : d.cpus_per_task;
-  d.num_tasks = std::max(tasks, d.min_nodes == NO_VAL ? 1U : d.min_nodes);
+  if (d.num_tasks == NO_VAL) d.num_tasks = nodes * on_each;
   d.min_cpus = d.num_tasks * cpus;
   made->set_environment(job);
   return made;
@@ -118,10 +120,14 @@ void JobDescription::apply(const std::string& key, const std::string& value) {
     d.num_tasks = count(value);
     d.bitflags |= JOB_NTASKS_SET;
   }
-  if (key == "ntasks-per-node") d.ntasks_per_node = static_cast<std::uint16_t>(count(value));
+  if (key == "ntasks-per-node") {
+    d.ntasks_per_node = static_cast<std::uint16_t>(count(value));
+    variables_.push_back("SLURM_NTASKS_PER_NODE=" + value);
+  }
   if (key == "cpus-per-task") {
     d.cpus_per_task = static_cast<std::uint16_t>(count(value));
     d.bitflags |= JOB_CPUS_SET;
+    variables_.push_back("SLURM_CPUS_PER_TASK=" + value);
   }
   if (key == "exclusive") d.shared = 0;
   if (key == "requeue") d.requeue = 1;
@@ -165,6 +171,7 @@ void JobDescription::set_environment(const JobRequest& job) {
   all.push_back("SLURM_SUBMIT_DIR=" + here);
   all.push_back(std::string("SLURM_SUBMIT_HOST=") + host.data());
   all.push_back("SLURM_UMASK=" + own_umask());
+  all.push_back(fmt::format("SLURM_PRIO_PROCESS={}", ::getpriority(PRIO_PROCESS, 0)));
   for (const auto& [name, resource] : limits) {
     rlimit limit{};
     if (::getrlimit(resource, &limit) != 0) continue;

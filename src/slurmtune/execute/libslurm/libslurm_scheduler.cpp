@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -186,9 +187,13 @@ class LibslurmScheduler final : public Scheduler {
   }
 };
 
-/// In a child: slurm_init() ends the process where there is no configuration, and hangs for a
+/// In a child: slurm_init() ends the process where there is no configuration, and tries for a
 /// minute where its file is missing. Returns "" if libslurm works here.
 std::string try_out() {
+  const char* conf = std::getenv("SLURM_CONF");
+  if (conf != nullptr && ::access(conf, R_OK) != 0) {
+    return fmt::format("SLURM_CONF={} cannot be read", conf);
+  }
   const pid_t child = ::fork();
   if (child < 0) return "a trial process cannot be started";
   if (child == 0) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -208,12 +209,20 @@ Expected<std::unique_ptr<Scheduler>> make_slurm_cli(SlurmCliOptions options) {
           program));
     }
   }
+  const char* conf = std::getenv("SLURM_CONF");
+  if (conf != nullptr && *conf != '\0' && ::access(conf, R_OK) != 0) {
+    // The commands would look for it for a minute.
+    return unavailable(fmt::format("SLURM_CONF={}: that file cannot be read", conf));
+  }
   SLURMTUNE_TRY(const ProcessResult result,
                 run_process({.call = {.argv = {"sbatch", "--version"},
                                       .environment = submission_environment(current_environment()),
                                       .workdir = ""},
                              .input = "",
-                             .timeout = std::chrono::seconds(30)}));
+                             .timeout = options.command_timeout}));
+  if (!result.status.success()) {
+    return unavailable(fmt::format("sbatch does not work: {}", slurm_reason(result.err)));
+  }
   // `slurm 22.05.8`, `slurm-wlm 22.05.8`
   std::string version = result.out.substr(0, result.out.find('\n'));
   version.erase(0, std::min(version.find(' ') + 1, version.size()));
