@@ -52,7 +52,7 @@ Expected<void> append_value(const Node& item, Draft& draft) {
     return fail_at(
         draft.path, item.line,
         fmt::format("parameter \"{}\": {} is not {}", draft.spec.name, written(item), wanted),
-        fmt::format("correct the value, or type = \"{}\"", type_word(type)));
+        fmt::format("correct it, or choose another type than \"{}\"", type_word(type)));
   };
   if (type == ParameterType::integer) {
     if (!item.is_integral()) return wrong("an integer");
@@ -229,6 +229,7 @@ Expected<ParameterSpec> read_parameter(const Node& node, const Node& study, std:
   draft.spec.name = text_or(node, "name", "");
   draft.spec.line = node.line;
   if (const Node* name = node.find("name")) draft.spec.line = name->line;
+  if (const Node* when = node.find("when")) draft.spec.when_line = when->line;
   if (!is_identifier(draft.spec.name)) {
     return draft.fail("name", "a name is a letter, then letters, digits and underscores",
                       "write name = \"bucket\"");

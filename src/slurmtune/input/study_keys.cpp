@@ -68,7 +68,7 @@ constexpr std::array<KeyRow, 9> trial_rows{{
      launcher_words},
     {"command",
      shape_strings,
-     "command = [\"python3\", \"train.py\", \"{ds_config}\"]",
+     "command = [\"python3\", \"train.py\"]",
      "The program and its arguments, an argv, never a shell line.",
      {},
      {},

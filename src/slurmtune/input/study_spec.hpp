@@ -78,6 +78,7 @@ struct ParameterSpec {
   std::string target;  ///< `json:PATH`, `arg:--flag`, `env:NAME`, `file:PATH#{placeholder}`, "" =
                        ///< only `{p:NAME}`
   int line = 0;        ///< in study.toml
+  int when_line = 0;   ///< of `when`
 };
 
 /// An expression that must hold, and the line it stands on.

@@ -168,6 +168,21 @@ class SpaceBuilder {
     return names;
   }
 
+  // Conditions look upwards only, so that a walk down the parameters can decide each in passing.
+  [[nodiscard]] Expected<void> check_order(const ParameterSpec& from,
+                                           const Expression& condition) const {
+    for (const ParameterSpec& other : spec_.parameters) {
+      const auto& names = condition.variables();
+      if (std::ranges::find(names, other.name) == names.end()) continue;
+      if (space_.find(other.name) != nullptr) continue;
+      return invalid_input(fmt::format(
+          "{}: the condition of \"{}\" speaks of \"{}\", which does not come before it; put that "
+          "[[parameter]] above",
+          where(from.when_line), from.name, other.name));
+    }
+    return {};
+  }
+
   [[nodiscard]] Expected<void> add_parameter(const ParameterSpec& from) {
     SLURMTUNE_CHECK(check_name(from));
     Parameter parameter;
@@ -181,7 +196,8 @@ class SpaceBuilder {
       parameter.range = ParameterRange{*from.low, *from.high, from.scale};
     }
     if (!from.when.empty()) {
-      SLURMTUNE_TRY(auto condition, Expression::compile(from.when, where(from.line)));
+      SLURMTUNE_TRY(auto condition, Expression::compile(from.when, where(from.when_line)));
+      SLURMTUNE_CHECK(check_order(from, condition));
       SLURMTUNE_CHECK(condition.check_names(names_so_far()));
       parameter.when = std::move(condition);
     }

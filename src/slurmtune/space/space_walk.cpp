@@ -28,10 +28,16 @@ class SpaceWalk {
  public:
   SpaceWalk(const Space& space, std::size_t limit) : space_(space), limit_(limit) {
     for (const Expression& constraint : space.constraints_) {
-      removals_.push_back(Removal{constraint.where(), fmt::format("\"{}\"", constraint.text()), 0});
+      removals_.push_back(
+          Removal{constraint.where(),
+                  fmt::format("\"{}\" removes the last of them; loosen it", constraint.text()), 0});
       depth_of_constraint_.push_back(depth_of(constraint));
     }
-    removals_.push_back(Removal{space.batch_where_, "the batch rule", 0});
+    removals_.push_back(Removal{
+        space.batch_where_,
+        fmt::format("no micro_batch x {} ranks divides the global batch {}; change one of them",
+                    space.ranks_, space.global_batch_.value_or(0)),
+        0});
   }
 
   [[nodiscard]] Expected<std::vector<Configuration>> run() {
@@ -66,9 +72,9 @@ class SpaceWalk {
 
   [[nodiscard]] tl::unexpected<Error> nothing_left() const {
     const auto worst = std::ranges::max_element(removals_, {}, &Removal::count);
-    return invalid_input(
-        fmt::format("{}: no configuration is left: {} removes the last of them; loosen it",
-                    worst->where.empty() ? space_.path_ + ":1" : worst->where, worst->what));
+    return invalid_input(fmt::format("{}: no configuration is left: {}",
+                                     worst->where.empty() ? space_.path_ + ":1" : worst->where,
+                                     worst->what));
   }
 
   // Whether the constraints that have become decidable at this depth hold.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "slurmtune/base/embedded.hpp"
+#include "slurmtune/input/node.hpp"
+#include "slurmtune/input/study_input.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace slurmtune;
+
+TEST_CASE("site-configs: every shipped site is read and bears its file's name", "[input]") {
+  int sites = 0;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with("site-configs/")) continue;
+    ++sites;
+    const auto site = parse_site({std::string(file.path), std::string(file.text)});
+    INFO((site ? std::string(file.path) : site.error().message));
+    REQUIRE(site.has_value());
+    CHECK("site-configs/" + site->name + ".toml" == file.path);
+  }
+  CHECK(sites >= 3);
+}
+
+TEST_CASE("site-configs: the generic site says what Site assumes by itself", "[input]") {
+  const auto text = embedded_file("site-configs/generic.toml");
+  REQUIRE(text.has_value());
+  const auto site = parse_site({"generic.toml", std::string(*text)});
+  REQUIRE(site.has_value());
+  const Site assumed;
+  CHECK(site->exclusive == assumed.exclusive);
+  CHECK(site->array_size_max == assumed.array_size_max);
+  CHECK(site->submit_jobs_max == assumed.submit_jobs_max);
+  CHECK(site->walltime_max_s == assumed.walltime_max_s);
+  CHECK(site->min_task_minutes == assumed.min_task_minutes);
+  CHECK(site->reducer_minutes == assumed.reducer_minutes);
+  CHECK(site->fs_settle_s == assumed.fs_settle_s);
+  CHECK(site->partition.empty());
+  CHECK_FALSE(site->gpus_per_node.has_value());
+}
+
+TEST_CASE("templates: each ZeRO stage has one, and its numbers are integers", "[input]") {
+  for (int stage = 0; stage <= 3; ++stage) {
+    const std::string path = "templates/zero" + std::to_string(stage) + ".json";
+    INFO(path);
+    const auto text = embedded_file(path);
+    REQUIRE(text.has_value());
+    const auto node = parse_json_source({path, std::string(*text)});
+    REQUIRE(node.has_value());
+    const Node* zero = node->find("zero_optimization");
+    REQUIRE(zero != nullptr);
+    CHECK(zero->find("stage")->integer == stage);
+    for (const NodeMember& member : zero->members) {
+      INFO(member.key);
+      for (const Node& choice : member.value.items) {
+        const bool plain = choice.kind == Node::Kind::integer || choice.kind == Node::Kind::boolean;
+        CHECK(plain);
+      }
+      CHECK((member.key == "stage" || member.value.items.size() >= 2));
+    }
+  }
+}
