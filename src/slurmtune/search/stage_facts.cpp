@@ -166,7 +166,10 @@ StageFacts facts_of(const SearchContext& context, int zero_stage,
   set_bounds(facts, evidence);
   facts.capacity = gpu_capacity(context.input.site, context.history);
   facts.memory = memory_fit(context, zero_stage, evidence.peaks);
-  facts.steps = StepModel::fit(evidence.steps);
+  facts.step_points = evidence.steps;
+  std::stable_sort(facts.step_points.begin(), facts.step_points.end(),
+                   [](const auto& a, const auto& b) { return a.micro_batch < b.micro_batch; });
+  facts.steps = StepModel::fit(facts.step_points);
   for (const std::int64_t micro_batch : facts.admissible) {
     const auto configuration = configuration_of(context.space, zero_stage, micro_batch);
     if (!configuration || context.history.has_asked(configuration_id(*configuration))) continue;
@@ -237,14 +240,22 @@ std::optional<Configuration> configuration_of(const Space& space, int zero_stage
 
 std::optional<double> optimistic_score(const SearchContext& context, const StageFacts& facts,
                                        std::int64_t micro_batch) {
-  if (!facts.steps || !context.objective.follows_step_time()) return std::nullopt;
+  if (facts.step_points.empty() || !context.objective.follows_step_time()) return std::nullopt;
   const auto configuration = configuration_of(context.space, facts.zero_stage, micro_batch);
   if (!configuration) return std::nullopt;
   const std::int64_t accumulation = configuration->integer(accumulation_parameter).value_or(1);
   const auto samples = static_cast<double>(micro_batch * accumulation * context.input.spec.ranks());
-  const double step_s = facts.steps->step_s(micro_batch, accumulation);
-  const double upper = 1.0 + 2.0 * facts.steps->spread(micro_batch);
-  return context.objective.score_of_step(step_s, samples) * upper;
+  if (facts.steps) {
+    const double step_s = facts.steps->step_s(micro_batch, accumulation);
+    const double upper = 1.0 + 2.0 * facts.steps->spread(micro_batch);
+    return context.objective.score_of_step(step_s, samples) * upper;
+  }
+  // A micro-step over more samples takes no less time.
+  const StepPoint& measured = facts.step_points.back();
+  if (measured.micro_batch > micro_batch || measured.step_s <= 0.0) return std::nullopt;
+  const double step_s = measured.step_s * static_cast<double>(accumulation) /
+                        static_cast<double>(measured.accumulation);
+  return context.objective.score_of_step(step_s, samples);
 }
 
 std::optional<Estimate> leader_of(const SearchContext& context) {

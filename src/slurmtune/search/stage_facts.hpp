@@ -40,7 +40,8 @@ struct StageFacts {
   std::vector<std::int64_t> unasked;       ///< admissible, valid, never asked for
   std::optional<AffineFit> memory;         ///< peak bytes against micro-batch
   std::optional<double> capacity;          ///< bytes
-  std::optional<StepModel> steps;
+  std::vector<StepPoint> step_points;       ///< sorted by micro-batch
+  std::optional<StepModel> steps;           ///< from two micro-batches on
   Standing standing = Standing::open;
   std::string because;  ///< figures, in words
 
@@ -59,8 +60,10 @@ struct StageFacts {
 [[nodiscard]] std::optional<Configuration> configuration_of(const Space& space, int zero_stage,
                                                             std::int64_t micro_batch);
 
-/// The score at the upper end of what the step model says of a micro-batch (two standard
-/// deviations); nothing if there is no model or the objective does not follow step times.
+/// The best score that a micro-batch may have: the upper end (two standard deviations) of what the
+/// step model says; without a model, that of a micro-step no longer than one of the largest
+/// measured micro-batch below it. Nothing if nothing was measured, or if the objective does not
+/// follow step times.
 [[nodiscard]] std::optional<double> optimistic_score(const SearchContext& context,
                                                      const StageFacts& facts,
                                                      std::int64_t micro_batch);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include <map>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/search/past.hpp"
+
+using namespace slurmtune;
+using namespace slurmtune::test;
+
+namespace {
+
+/// A past in which single readings came out as given.
+class Measured {
+ public:
+  explicit Measured(const std::map<Configuration, double>& throughputs) {
+    Machine machine = usual_machine();
+    machine.whim = [throughputs](const Experiment& experiment) -> std::optional<Verdict> {
+      return ok(experiment, throughputs.at(experiment.configuration));
+    };
+    past_.emplace(deepspeed_input(), machine);
+    for (const auto& [configuration, throughput] : throughputs) past_->ran({configuration});
+  }
+  Past* operator->() { return &*past_; }
+
+ private:
+  std::optional<Past> past_;
+};
+
+}  // namespace
+
+TEST_CASE("confirm: nothing worked, nothing to confirm", "[search]") {
+  Past past(deepspeed_input());
+  past.ended(zero(0, 1), Outcome::gpu_oom);
+  CHECK(propose_confirm(past.context()).empty());
+}
+
+TEST_CASE("confirm: leaders and baseline, three repeats, in balanced order", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 99.0}, {zero(3, 6), 80.0}});
+  const auto proposals = propose_confirm(past->context());
+  CHECK(shown(proposals) == "z1:4r1 z2:6r1 z0:1r1 z2:6r2 z0:1r2 z1:4r2 z0:1r3 z1:4r3 z2:6r3");
+  for (const Proposal& proposal : proposals) CHECK(proposal.purpose == Purpose::confirm);
+}
+
+TEST_CASE("confirm: four are followed by each other equally often", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 99.0}, {zero(3, 6), 98.5}});
+  const auto proposals = propose_confirm(past->context());
+  REQUIRE(proposals.size() == 12);
+  std::map<std::pair<Configuration, Configuration>, int> follows;
+  std::map<Configuration, int> first;
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    if (i % 4 == 0) {
+      ++first[proposals[i].configuration];
+      continue;
+    }
+    ++follows[{proposals[i - 1].configuration, proposals[i].configuration}];
+  }
+  for (const auto& [pair, count] : follows) CHECK(count == 1);
+  for (const auto& [configuration, count] : first) CHECK(count == 1);
+}
+
+TEST_CASE("confirm: at most three leaders besides the baseline, and the baseline may be one",
+          "[search]") {
+  Measured many({{zero(0, 1), 60.0},
+                 {zero(1, 4), 100.0},
+                 {zero(1, 6), 100.0},
+                 {zero(2, 6), 100.0},
+                 {zero(3, 6), 100.0}});
+  CHECK(propose_confirm(many->context()).size() == 12);
+  Measured best({{zero(0, 1), 100.0}, {zero(1, 4), 60.0}});
+  CHECK(shown(propose_confirm(best->context())) == "z0:1r1 z0:1r2 z0:1r3");
+}
+
+TEST_CASE("confirm: a clear winner needs no second round", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}});
+  for (int repeat = 1; repeat <= 3; ++repeat) {
+    past->repeated(zero(1, 4), repeat, 100.0 + repeat);
+    past->repeated(zero(0, 1), repeat, 60.0 + repeat);
+  }
+  CHECK(propose_confirm(past->context()).empty());
+}
+
+TEST_CASE("confirm: two that cannot be told apart are repeated, if it may matter", "[search]") {
+  const auto compared = [](double gap, double noise) {
+    Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 100.0}});
+    const double swing[] = {-1.0, 1.0, 0.2};
+    for (int repeat = 1; repeat <= 3; ++repeat) {
+      past->repeated(zero(1, 4), repeat, 100.0 * (1.0 + gap + noise * swing[repeat - 1]));
+      past->repeated(zero(2, 6), repeat, 100.0);
+      past->repeated(zero(0, 1), repeat, 60.0);
+    }
+    return shown(propose_confirm(past->context()));
+  };
+  CHECK(compared(0.02, 0.015) == "z1:4r4 z2:6r4 z2:6r5 z1:4r5 z1:4r6 z2:6r6");
+  CHECK(compared(0.001, 0.001).empty());  // the gap is below search.stop_gain
+  CHECK(compared(0.30, 0.015).empty());   // decided
+  CHECK(compared(0.001, 0.20).empty());   // three more would not tell
+}
+
+TEST_CASE("confirm: repeats that were lost for good are made up for", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}});
+  past->repeated(zero(1, 4), 1, 100.0).repeated(zero(1, 4), 2, 0.0).repeated(zero(1, 4), 3, 101.0);
+  past->repeated(zero(0, 1), 1, 60.0).repeated(zero(0, 1), 2, 60.0).repeated(zero(0, 1), 3, 60.0);
+  CHECK(shown(propose_confirm(past->context())) == "z1:4r4");
+}
+
+TEST_CASE("confirm: what lost every repeat is given up", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}});
+  for (int repeat = 1; repeat <= 3; ++repeat) {
+    past->repeated(zero(1, 4), repeat, 0.0).repeated(zero(0, 1), repeat, 60.0);
+  }
+  CHECK(propose_confirm(past->context()).empty());
+}
