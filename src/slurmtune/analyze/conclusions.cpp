@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,32 +11,42 @@ namespace slurmtune {
 
 namespace {
 
+/// Why nothing above the largest that fits is a question any more.
+std::string above_in_words(const StageFacts& facts) {
+  const auto above =
+      std::upper_bound(facts.admissible.begin(), facts.admissible.end(), facts.fits.value_or(0));
+  if (above == facts.admissible.end()) return "the largest of the space";
+  if (!facts.between().empty() || !facts.memory || !facts.capacity) {
+    return "nothing larger was tried";
+  }
+  return fmt::format("{} would need {} of {}", *above,
+                     format_bytes(facts.memory->at(static_cast<double>(*above))),
+                     format_bytes(*facts.capacity));
+}
+
 std::string boundary_in_words(const StageFacts& facts) {
   const bool gpu = facts.fails.has_value();
   const auto fails = gpu ? facts.fails : facts.fails_host;
-  const std::string what = gpu || !fails ? "fails" : "exceeds the node's memory at";
+  const std::string what = gpu ? "fails" : "exceeds the node's memory at";
   if (!facts.fits) {
     return fails ? fmt::format("no micro_batch is known to fit ({} {})", what, *fails) : "";
   }
-  if (fails) {
-    // What lies between may be untried: the study ended, or it could not have won.
-    const bool is_exact = facts.between().empty();
-    return fmt::format("largest micro_batch that fits: {}{} (fits {}, {} {})",
-                       is_exact ? "" : "at least ", *facts.fits, *facts.fits, what, *fails);
-  }
-  const bool is_all = !facts.admissible.empty() && facts.admissible.back() <= *facts.fits;
-  return fmt::format("largest micro_batch that fits: {}{} (fits {}, {})", is_all ? "" : "at least ",
-                     *facts.fits, *facts.fits,
-                     is_all ? "the largest of the space" : "nothing larger was tried");
+  const bool is_exact = facts.between().empty();
+  return fmt::format("largest micro_batch that fits: {}{} (fits {}, {})",
+                     is_exact ? "" : "at least ", *facts.fits, *facts.fits,
+                     fails ? fmt::format("{} {}", what, *fails) : above_in_words(facts));
 }
 
 std::string memory_in_words(const StageFacts& facts) {
-  if (!facts.memory || facts.memory->points < 2) return "";
+  if (!facts.memory) return "";
   const AffineFit& fit = *facts.memory;
   std::string words = fmt::format("peak GPU memory: {} + {} for each sample of the micro_batch",
                                   format_bytes(std::max(0.0, fit.intercept)),
                                   format_bytes(std::max(0.0, fit.slope)));
-  if (fit.points > 2) words += fmt::format(" (give or take {})", format_bytes(fit.residual));
+  // Under a thousandth of the peaks it is rounding.
+  if (fit.residual > 0.001 * fit.at(fit.x_mean)) {
+    words += fmt::format(" (give or take {})", format_bytes(fit.residual));
+  }
   if (facts.capacity) words += fmt::format(", of {}", format_bytes(*facts.capacity));
   return words;
 }
