@@ -2,6 +2,7 @@
 #include "slurmtune/execute/process.hpp"
 
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -23,7 +24,13 @@ ProcessRequest shell(const std::string& script) {
   return {.call = {.argv = {"sh", "-c", script}, .environment = {}, .workdir = ""}, .input = ""};
 }
 
-bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
+/// Not counting what has ended and is yet to be reaped by init.
+bool exists(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return false;
+  return text.find(") Z ") == std::string::npos;
+}
 
 bool await(const std::function<bool()>& done) {
   for (int i = 0; i < 500; ++i) {

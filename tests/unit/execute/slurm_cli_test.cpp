@@ -218,12 +218,12 @@ TEST_CASE("slurm_cli: nothing of the job that we run in reaches sbatch", "[execu
   slurm.program("sbatch", "env > environment; echo 4711");
   const ScopedVariable id("SLURM_JOB_ID", "99");
   const ScopedVariable partition("SBATCH_PARTITION", "other");
-  const ScopedVariable conf("SLURM_CONF", "/etc/slurm.conf");
+  const ScopedVariable conf("SLURM_CONF", "/dev/null");
   REQUIRE(FakeSlurm::client()->submit(request()));
   const std::string environment = slurm.read("environment");
   CHECK(environment.find("SLURM_JOB_ID") == std::string::npos);
   CHECK(environment.find("SBATCH_PARTITION") == std::string::npos);
-  CHECK(environment.find("SLURM_CONF=/etc/slurm.conf\n") != std::string::npos);
+  CHECK(environment.find("SLURM_CONF=/dev/null\n") != std::string::npos);
 }
 
 TEST_CASE("make_slurm_cli: without the commands it says what to do", "[execute]") {
@@ -240,4 +240,13 @@ TEST_CASE("parse_squeue: a name may hold anything", "[execute]") {
   REQUIRE(reports.size() == 1);
   CHECK(reports[0].name == "a|b c");
   CHECK(reports[0].nodes == "n[1-2]");
+}
+
+TEST_CASE("make_slurm_cli: a configuration that cannot be read is not waited for", "[execute]") {
+  FakeSlurm slurm;
+  const ScopedVariable conf("SLURM_CONF", "/no/such/slurm.conf");
+  const auto client = make_slurm_cli();
+  REQUIRE_FALSE(client);
+  CHECK(client.error() == Error{ErrorKind::unavailable,
+                                "SLURM_CONF=/no/such/slurm.conf: that file cannot be read"});
 }
