@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,29 +81,39 @@ std::int64_t jobs_of(const std::vector<Shaped>& stages) {
   return jobs;
 }
 
-/// Packs all stages so that the whole graph stays within what one user may submit, with arrays as
-/// wide as that allows. Where even one task a stage is too many, optional stages go, last first.
+/// The widest arrays with which the whole graph has at most `jobs_max` jobs; nothing if even one
+/// task a stage is too many. Errors: invalid_input if so few tasks cannot hold the experiments.
+Expected<std::optional<std::vector<Shaped>>> widest_within(std::int64_t jobs_max,
+                                                           const std::vector<StageDraft>& drafts,
+                                                           std::int64_t widest,
+                                                           const TaskRules& rules) {
+  std::int64_t high = widest;  // surely too wide
+  std::int64_t low = 0;        // surely not too wide; it may be too narrow
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const auto shaped = shape_all(drafts, middle, rules);
+    (shaped && jobs_of(*shaped) > jobs_max ? high : low) = middle;
+  }
+  if (low == 0) return std::nullopt;
+  SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(drafts, low, rules));
+  return shaped;
+}
+
+/// Packs all stages so that the whole graph stays within what one user may submit. Where even the
+/// narrowest arrays are too many, optional stages go, last first.
 Expected<std::vector<Shaped>> shape_within_limits(const StudyInput& input, const TaskRules& rules,
                                                   StageTable& table) {
   const std::int64_t jobs_max = input.site.submit_jobs_max;
+  const std::int64_t widest = input.site.array_size_max;
   for (;;) {
-    std::int64_t low = 0;  // too narrow is never the reason why the graph has too many jobs
-    std::int64_t high = input.site.array_size_max;
-    SLURMTUNE_TRY(std::vector<Shaped> widest, shape_all(table.stages, high, rules));
-    if (jobs_of(widest) <= jobs_max) return widest;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      const auto shaped = shape_all(table.stages, middle, rules);
-      // An error here means that so few tasks cannot hold the experiments.
-      (shaped && jobs_of(*shaped) > jobs_max ? high : low) = middle;
-    }
-    if (low > 0) {
-      SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(table.stages, low, rules));
-      if (jobs_of(shaped) <= jobs_max) return shaped;
-    }
+    SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(table.stages, widest, rules));
+    if (jobs_of(shaped) <= jobs_max) return shaped;
+    auto narrowed = widest_within(jobs_max, table.stages, widest, rules);
+    if (narrowed && *narrowed) return **std::move(narrowed);
     const auto optional = std::find_if(table.stages.rbegin(), table.stages.rend(),
                                        [](const StageDraft& draft) { return !draft.mandatory; });
     if (optional == table.stages.rend()) {
+      if (!narrowed) return tl::unexpected<Error>(std::move(narrowed).error());
       return invalid_input(fmt::format(
           "{}: the graph of this study has {} jobs at least (an array task is one), but "
           "submit_jobs_max of the site is {}; narrow the space, or raise it if the cluster allows",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "slurmtune/model/memory_model.hpp"
+#include "slurmtune/search/strategies.hpp"
 
 namespace slurmtune {
 
@@ -15,7 +16,7 @@ namespace {
 
 /// Adds both rounds of confirm for a study that can compare so many configurations.
 void add_confirm(StageTable& table, std::int64_t configurations) {
-  const std::int64_t compared = std::min<std::int64_t>(confirm_leaders, configurations) + 1;
+  const std::int64_t compared = std::min<std::int64_t>(confirm_leaders_max, configurations) + 1;
   const std::int64_t experiments = compared * confirm_repeats;
   for (int round = 0; round < 2; ++round) {
     table.stages.push_back({.kind = Purpose::confirm,

@@ -32,11 +32,6 @@ struct StageTable {
   std::int64_t grid_size = 0;  ///< 0 = too many to count
 };
 
-/// Repeats of each leader in a round of confirm; each is an array task of its own, so that the
-/// leaders and the baseline alternate on the same nodes, and the repeats run on different ones.
-inline constexpr int confirm_repeats = 3;
-/// Configurations that confirm compares besides the baseline.
-inline constexpr int confirm_leaders = 3;
 /// A grid must be countable, and be over one day.
 inline constexpr std::size_t grid_size_max = 100'000;
 
@@ -48,6 +43,8 @@ inline constexpr std::size_t grid_size_max = 100'000;
 ///     grid       grid      every configuration, and the baseline                     yes
 ///     both       confirm   leaders and baseline, three repeats, two rounds           the first
 ///
+/// Each repeat of confirm has an array task of its own, so that leaders and baseline alternate on
+/// the same nodes, and the repeats run on different ones.
 /// How many of them are likely to be needed is a guess: each further round of frontier half as many
 /// as the one before, half of curve, a quarter of the second confirm.
 /// Errors: invalid_input if the strategy does not go with the study or is not supported, if no ZeRO
