@@ -31,8 +31,7 @@ Outcome outcome_of(EndReason reason) {
   return Outcome::crashed;
 }
 
-Evidence evidence_of(const TrialEnd& end) {
-  const RankFailure failure = read_launch_report(end.lines);
+Evidence evidence_of(const TrialEnd& end, const RankFailure& failure) {
   Evidence evidence;
   evidence.rank = failure.rank;
   evidence.node = failure.node;
@@ -89,9 +88,11 @@ Classified exited_well(const TrialEnd& end) {
 }
 
 Classified failed(const TrialEnd& end) {
-  Classified classified{Outcome::crashed, "", evidence_of(end)};
+  const RankFailure failure = read_launch_report(end.lines);
+  Classified classified{Outcome::crashed, "", evidence_of(end, failure)};
   Evidence& evidence = *classified.evidence;
-  const FailureContext context{end.steps_seen > 0, evidence.exit_code};
+  const bool rank_failed = failure.exit_code || failure.signal;
+  const FailureContext context{end.steps_seen > 0, rank_failed, evidence.exit_code};
   if (const auto match = match_failure(end.lines, context)) {
     classified.outcome = match->rule->outcome;
     classified.reason = fmt::format("rule:{}", match->rule->name);
@@ -128,7 +129,7 @@ Classified classify(const TrialEnd& end) {
     return classified;
   }
   if (end.ended_by_us) return ended_by_us(end);
-  if (end.exit_code == 0) return exited_well(end);
+  if (end.exit_code == 0 && !end.rank_failed) return exited_well(end);
   return failed(end);
 }
 

@@ -16,6 +16,7 @@ struct TrialEnd {
   std::optional<std::string> not_started;  ///< why it could not even be started
   std::optional<int> exit_code;            ///< of what the runner started
   std::optional<int> signal;
+  bool rank_failed = false;         ///< one did, and the runner ended the others
   bool out_of_memory_kill = false;  ///< the kernel killed a process of our control group for memory
   int steps_seen = 0;
   int measured_steps = 0;

@@ -32,14 +32,15 @@ constexpr FailureRule rules[] = {
     {"python-memory", host_oom, any, R"(^([A-Za-z_]\w*\.)*_?(Array)?MemoryError\b)"},
     {"enomem", host_oom, any, R"(^[^:]+:.*Cannot allocate memory)"},
     {"slurm-oom", host_oom, any,
-     R"(^(srun|slurmstepd): error: .*([Oo]ut [Oo]f [Mm]emory|oom[-_ ]?kill))"},
+     R"(^(srun|slurmstepd)(-\S+)?: error: .*([Oo]ut [Oo]f [Mm]emory|oom[-_ ]?kill))"},
 
     {"slurm-node-failure", node_failure, any,
-     R"(^(srun|slurmstepd): error: .*(NODE FAILURE|Node failure|node_fail))"},
+     R"(^(srun|slurmstepd)(-\S+)?: error: .*(NODE FAILURE|Node failure|node_fail))"},
 
     {"slurm-time-limit", preempted, any,
-     R"(^(srun|slurmstepd): error: \*\*\* .*CANCELLED AT .*DUE TO (TIME LIMIT|PREEMPTION))"},
-    {"slurm-cancelled", cancelled, any, R"(^(srun|slurmstepd): error: \*\*\* .*CANCELLED AT )"},
+     R"(^(srun|slurmstepd)(-\S+)?: error: \*\*\* .*CANCELLED AT .*DUE TO (TIME LIMIT|PREEMPTION))"},
+    {"slurm-cancelled", cancelled, no_rank_failed,
+     R"(^(srun|slurmstepd)(-\S+)?: error: \*\*\* .*CANCELLED AT )"},
 
     {"loss-scale", nan, any, R"(^Exception: Current loss scale already at minimum)"},
 
@@ -64,7 +65,7 @@ constexpr FailureRule rules[] = {
     {"orte", launch_error, before_first_step,
      R"(^(ORTE (was|has)|mpirun was unable|There are not enough slots|An ORTE daemon has))"},
     {"srun-step", launch_error, before_first_step,
-     R"(^(srun|slurmstepd): error: .*(Unable to|execve|launch failed|step creation))"},
+     R"(^(srun|slurmstepd)(-\S+)?: error: .*(Unable to|execve|launch failed|step creation))"},
 
     {"argument", config_error, exit_2, R"(^\S+: error: )"},
     {"refused", config_error, exit_2, R"(^[\w./-]+: \S)"},
@@ -85,6 +86,7 @@ bool applies(const FailureRule& rule, const FailureContext& context) {
   switch (rule.scope) {
     case any: return true;
     case before_first_step: return !context.had_steps;
+    case no_rank_failed: return !context.rank_failed;
     case exit_2: return !context.had_steps && context.exit_code == 2;
   }
   return false;
@@ -151,7 +153,7 @@ std::optional<RuleMatch> match_failure(std::span<const std::string> lines,
 }
 
 bool is_launcher_line(std::string_view line) {
-  constexpr std::array<std::string_view, 16> beginnings{"-----",
+  constexpr std::array<std::string_view, 17> beginnings{"-----",
                                                         "mpirun ",
                                                         "MPI_ABORT was invoked",
                                                         "with errorcode ",
@@ -165,6 +167,7 @@ bool is_launcher_line(std::string_view line) {
                                                         "exiting without calling",
                                                         "srun: ",
                                                         "slurmstepd: ",
+                                                        "slurmstepd-",
                                                         "Killed by signal",
                                                         "exactly when Open MPI kills"};
   for (const std::string_view beginning : beginnings) {

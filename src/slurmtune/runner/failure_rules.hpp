@@ -14,6 +14,7 @@ namespace slurmtune {
 enum class RuleScope {
   any,
   before_first_step,  ///< what cannot be told from a crash later on
+  no_rank_failed,     ///< the launcher named no rank that failed by itself
   exit_2,             ///< before the first step, with exit code 2: how programs refuse arguments
 };
 
@@ -44,6 +45,7 @@ struct RuleMatch {
 };
 struct FailureContext {
   bool had_steps = false;
+  bool rank_failed = false;
   std::optional<int> exit_code;
 };
 [[nodiscard]] std::optional<RuleMatch> match_failure(std::span<const std::string> lines,

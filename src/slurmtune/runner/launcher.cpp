@@ -49,7 +49,8 @@ class MpirunLauncher final : public RankLauncher {
 };
 
 /// A job step inside the runner's own step. It needs --overlap (the CPUs are ours) and --mem=0 (so
-/// is the memory); --kill-on-bad-exit ends all ranks with the first that fails.
+/// is the memory). srun must not end the other ranks by itself when one fails: it would not wait
+/// for that one's last words (seen with 22.05). The runner does it (TrialRun).
 class SrunLauncher final : public RankLauncher {
  public:
   SrunLauncher(Argv prefix, std::string runner)
@@ -59,7 +60,7 @@ class SrunLauncher final : public RankLauncher {
     LaunchLine line;
     line.argv = prefix_;
     append(line.argv,
-           {"--overlap", "--mem=0", "--kill-on-bad-exit=1", "--quit-on-interrupt", "--export=ALL",
+           {"--overlap", "--mem=0", "--kill-on-bad-exit=0", "--quit-on-interrupt", "--export=ALL",
             "-N", std::to_string(request.nodes.size()), "-n", std::to_string(request.processes),
             "--nodelist=" + fmt::format("{}", fmt::join(request.nodes, ",")), runner_, "rank-env",
             "--"});

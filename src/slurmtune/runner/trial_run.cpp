@@ -15,6 +15,7 @@
 
 #include "slurmtune/runner/failure_rules.hpp"
 #include "slurmtune/runner/kernel_oom.hpp"
+#include "slurmtune/runner/launch_report.hpp"
 #include "slurmtune/runner/line_splitter.hpp"
 #include "slurmtune/runner/recent_lines.hpp"
 
@@ -27,7 +28,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int poll_ms = 50;
 constexpr double grace_s = 5.0;
 constexpr double remote_grace_s = 5.0;  ///< for srun to kill its ranks on other nodes
-constexpr double drain_s = 1.0;         ///< for output that is still in the pipes
+/// A rank failed while others run: when its last words have surely come.
+constexpr double last_words_s = 0.5;
+constexpr double last_words_max_s = 3.0;
+constexpr double drain_s = 1.0;  ///< for output that is still in the pipes
 constexpr double flush_every_s = 2.0;
 
 /// The parts of one running trial, and the loop over them.
@@ -52,6 +56,8 @@ class RunningTrial {
   Expected<void> read_pipe(int fd, LineSplitter& splitter, bool& open);
   Expected<void> read_metrics();
   Expected<void> follow(const std::function<Expected<void>()>& tick);
+  void take_line(std::string_view raw, double arrival_s);
+  [[nodiscard]] bool has_failed_rank(double now) const;
   Expected<void> end_all();
   Expected<bool> wait_for_end(double seconds);
   TrialResult result();
@@ -70,20 +76,36 @@ class RunningTrial {
   bool out_open_ = true;
   bool err_open_ = true;
   double flushed_s_ = 0;
+  double last_line_s_ = 0;
+  std::optional<double> rank_failed_s_;
   std::optional<ProcessEnd> end_;
   std::optional<EndReason> ended_by_us_;
 };
+
+void RunningTrial::take_line(std::string_view raw, double arrival_s) {
+  const OutputLine line = strip_prefix(raw);
+  watch_.output_line(line.text, arrival_s);
+  recent_.add(line.text, line.rank, watch_.meter().steps_seen());
+  last_line_s_ = arrival_s;
+  if (rank_failed_s_ || !is_launcher_line(line.text)) return;
+  const std::array<std::string, 1> alone{std::string(line.text)};
+  const RankFailure failure = read_launch_report(alone);
+  if (failure.rank && (failure.exit_code || failure.signal)) rank_failed_s_ = arrival_s;
+}
+
+/// Whether a rank failed so long ago that nothing more will come from it.
+bool RunningTrial::has_failed_rank(double now) const {
+  if (!rank_failed_s_) return false;
+  const bool is_quiet = now - *rank_failed_s_ >= last_words_s && now - last_line_s_ >= last_words_s;
+  return is_quiet || now - *rank_failed_s_ >= last_words_max_s;
+}
 
 Expected<void> RunningTrial::read_pipe(int fd, LineSplitter& splitter, bool& open) {
   std::array<char, 64 * 1024> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
   if (count < 0) return {};  // nothing there after all
   const double arrival_s = now_s();
-  const auto on_line = [&](std::string_view raw) {
-    const OutputLine line = strip_prefix(raw);
-    watch_.output_line(line.text, arrival_s);
-    recent_.add(line.text, line.rank, watch_.meter().steps_seen());
-  };
+  const auto on_line = [&](std::string_view raw) { take_line(raw, arrival_s); };
   if (count == 0) {
     open = false;
     splitter.finish(on_line);
@@ -138,9 +160,9 @@ Expected<void> RunningTrial::follow(const std::function<Expected<void>()>& tick)
       SLURMTUNE_CHECK(log_.flush());
       flushed_s_ = now;
     }
-    if (end_) break;
+    if (end_ || has_failed_rank(now)) return {};
     ended_by_us_ = stop_.requested();
-    if (!ended_by_us_) ended_by_us_ = watch_.due(now);
+    if (!ended_by_us_ && !rank_failed_s_) ended_by_us_ = watch_.due(now);
     if (ended_by_us_) return {};
   }
   return {};
@@ -185,6 +207,7 @@ TrialResult RunningTrial::result() {
     end.exit_code = end_->exit_code;
     end.signal = end_->signal;
   }
+  end.rank_failed = rank_failed_s_.has_value();
   end.out_of_memory_kill = kernel_oom_kills() > killed_before_;
   end.steps_seen = meter.steps_seen();
   end.measured_steps = summary.times.measured;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/mpi/runner/task_fixture.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <filesystem>
@@ -33,11 +34,12 @@ std::string study_text(const std::vector<std::string>& modes, TaskFixture::Optio
     options.command = {SLURMTUNE_SOURCE_DIR "/tests/mpi/runner/trial.sh", "{p:mode}"};
   }
   return fmt::format(
-      "format = 1\nname = \"trials\"\n[trial]\nnodes = 1\nprocesses_per_node = 2\n"
+      "format = 1\nname = \"trials\"\n[trial]\nnodes = {}\nprocesses_per_node = {}\n"
       "launcher = \"{}\"\ncommand = [{}]\n{}\n"
       "[[parameter]]\nname = \"mode\"\ntype = \"categorical\"\nvalues = [{}]\n"
       "[measure]\nsource = \"metrics_file\"\nmin_steps = 6\nmax_steps = 12\n",
-      options.launcher, quoted(options.command), options.more, quoted(modes));
+      options.nodes, options.processes_per_node, options.launcher, quoted(options.command),
+      options.more, quoted(modes));
 }
 
 std::string text_of(const fs::path& path) {

@@ -24,8 +24,10 @@ class TaskFixture {
   };
   struct Options {
     std::string launcher = "mpirun";
-    std::vector<std::string> command;  ///< empty = trial.sh with the mode
-    std::string more;                  ///< further text of study.toml
+    std::vector<std::string> command = {};  ///< empty = trial.sh with the mode
+    std::string more = {};                  ///< further keys of [trial]
+    int nodes = 1;
+    int processes_per_node = 2;
   };
 
   explicit TaskFixture(const std::vector<Trial>& trials) : TaskFixture(trials, Options()) {}
@@ -35,6 +37,9 @@ class TaskFixture {
   slurmtune::ProcessResult run(const std::vector<std::string>& more_arguments = {});
   /// The same, not waited for.
   slurmtune::ChildProcess start();
+
+  /// A name that no other test has.
+  [[nodiscard]] std::string name() const { return directory_.path().filename().string(); }
 
   /// The shard of a restart.
   [[nodiscard]] std::optional<slurmtune::Shard> shard(int restart = 0) const;

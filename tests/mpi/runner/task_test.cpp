@@ -114,15 +114,14 @@ TEST_CASE("runner: bad arguments and a study that cannot be run exit with 2", "[
   const ProcessResult no_job = task.run();
   CHECK(no_job.status.code == 2);
   CHECK(no_job.err.find("SLURMTUNE_JOB") != std::string::npos);
-  TaskFixture torch({{"good"}}, {"torch", {}, ""});
+  TaskFixture torch({{"good"}}, {.launcher = "torch"});
   const ProcessResult refused = torch.run();
   CHECK(refused.status.code == 2);
   CHECK(refused.err.find("not supported by this version yet") != std::string::npos);
 }
 
 TEST_CASE("runner: set-up lines that fail are a launch error of every trial", "[runner]") {
-  TaskFixture task({{"good"}, {"short"}},
-                   {"mpirun", {}, "setup = [\"echo no such module >&2; false\"]"});
+  TaskFixture task({{"good"}, {"short"}}, {.more = "setup = [\"echo no such module >&2; false\"]"});
   CHECK(task.run().status.code == 0);
   for (const char* mode : {"good", "short"}) {
     CHECK(task.verdict(mode).outcome == Outcome::launch_error);

@@ -127,7 +127,7 @@ TEST_CASE("runner: grandchildren in sessions of their own do not escape", "[runn
 }
 
 TEST_CASE("runner: what a trial leaves behind does not hold up the next", "[runner]") {
-  TaskFixture task({{"escape_and_exit"}}, {"command", {}, ""});
+  TaskFixture task({{"escape_and_exit"}}, {.launcher = "command"});
   const Verdict verdict = run_one(task, "escape_and_exit");
   CHECK(verdict.outcome == Outcome::ok);
   CHECK(verdict.wall_s < 10.0);
@@ -154,7 +154,8 @@ TEST_CASE("runner: output that fills the pipes blocks nothing and keeps its tail
 
 TEST_CASE("runner: a program that is not there is a launch error, on any launcher", "[runner]") {
   for (const char* launcher : {"mpirun", "command"}) {
-    TaskFixture task({{"good"}}, {launcher, {"no-such-trainer", "{p:mode}"}, ""});
+    TaskFixture task({{"good"}},
+                     {.launcher = launcher, .command = {"no-such-trainer", "{p:mode}"}});
     const Verdict verdict = run_one(task, "good");
     INFO(launcher);
     CHECK(verdict.outcome == Outcome::launch_error);
@@ -173,8 +174,7 @@ TEST_CASE("runner: a full disk under a trial stops the task with exit code 3", "
 
 TEST_CASE("runner: ranks are told who they are, set-up lines apply, and nothing of ours leaks",
           "[runner]") {
-  TaskFixture task({{"ranks"}},
-                   {"mpirun", {}, "setup = [\"export GREETING=hello\"]\nworkdir = \".\""});
+  TaskFixture task({{"ranks"}}, {.more = "setup = [\"export GREETING=hello\"]\nworkdir = \".\""});
   task.prefix = {"mpirun", "-n", "2", "--oversubscribe"};
   if (::geteuid() == 0) task.prefix.emplace_back("--allow-run-as-root");
   const Verdict verdict = run_one(task, "ranks");

@@ -129,6 +129,15 @@ TEST_CASE("classify: the rank comes from the launcher, else from the line's mark
   CHECK(classify(end).evidence->node == "n2");
 }
 
+TEST_CASE("classify: a rank that failed is a failure, whatever the launcher's own exit code",
+          "[runner]") {
+  TrialEnd end = measured(8);
+  end.rank_failed = true;
+  end.lines = {"srun: error: n2: task 1: Exited with exit code 5"};
+  CHECK(classify(end).outcome == Outcome::crashed);
+  CHECK(classify(end).reason == "exit 5");
+}
+
 TEST_CASE("classify: the outcome is never ok unless a trial exited well or was ended for good",
           "[runner]") {
   Random random(Seed{11});

@@ -101,15 +101,22 @@ TEST_CASE("failure_rules: words in passing are no evidence", "[runner]") {
 
 TEST_CASE("failure_rules: launch problems count only before the first step", "[runner]") {
   const char* line = "ModuleNotFoundError: No module named 'wandb'";
-  CHECK(rule_for(line, {false, 1}) == "launch_error");
-  CHECK(rule_for(line, {true, 1}) == "none");
+  CHECK(rule_for(line, {.exit_code = 1}) == "launch_error");
+  CHECK(rule_for(line, {.had_steps = true, .exit_code = 1}) == "none");
 }
 
 TEST_CASE("failure_rules: a program that refuses its arguments exits with 2", "[runner]") {
   const char* line = "train.py: error: unrecognized arguments: --fp17";
-  CHECK(rule_for(line, {false, 2}) == "config_error");
-  CHECK(rule_for(line, {false, 1}) == "none");
-  CHECK(rule_for(line, {true, 2}) == "none");
+  CHECK(rule_for(line, {.exit_code = 2}) == "config_error");
+  CHECK(rule_for(line, {.exit_code = 1}) == "none");
+  CHECK(rule_for(line, {.had_steps = true, .exit_code = 2}) == "none");
+}
+
+TEST_CASE("failure_rules: what srun cancels because a rank failed was not cancelled", "[runner]") {
+  const char* line =
+      "slurmstepd-n1: error: *** STEP 2.1 ON n1 CANCELLED AT 2026-11-30T11:58:45 ***";
+  CHECK(rule_for(line) == "cancelled");
+  CHECK(rule_for(line, {.rank_failed = true, .exit_code = 3}) == "none");
 }
 
 TEST_CASE("failure_rules: the cause of the first rank wins over what it did to the others",

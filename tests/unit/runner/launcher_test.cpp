@@ -24,7 +24,7 @@ const LauncherPlace alone_as_root{false, true, ""};
 const LauncherPlace in_job{true, false, ""};
 
 const char* const step =
-    " --overlap '--mem=0' '--kill-on-bad-exit=1' --quit-on-interrupt '--export=ALL' -N 2 -n 4 "
+    " --overlap '--mem=0' '--kill-on-bad-exit=0' --quit-on-interrupt '--export=ALL' -N 2 -n 4 "
     "'--nodelist=n1,n2' /r rank-env -- train -x";
 
 }  // namespace
