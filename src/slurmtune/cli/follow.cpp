@@ -52,14 +52,14 @@ class Every {
   explicit Every(milliseconds interval) : interval_(interval) {}
   bool due() {
     const auto now = Clock::now();
-    if (last_ && now - *last_ < interval_) return false;
-    last_ = now;
+    if (now < next_) return false;
+    next_ = now + interval_;
     return true;
   }
 
  private:
   milliseconds interval_;
-  std::optional<Clock::time_point> last_;
+  Clock::time_point next_ = Clock::time_point::min();
 };
 
 tl::unexpected<Error> left_unfinished(const OpenStudy& study, std::string_view why) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <spdlog/sinks/sink.h>
 #include <spdlog/spdlog.h>
 
 #include "slurmtune/cli/command.hpp"

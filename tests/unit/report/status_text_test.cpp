@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "slurmtune/report/progress.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/report/report_fixture.hpp"
+
+using namespace slurmtune;
+using namespace slurmtune::test;
+
+namespace {
+
+JobRecord array_job(const ReportedStudy& study, std::int64_t number) {
+  JobRecord job;
+  job.stage = study.view.plan.stages[0].name;
+  job.name = "st-6b1f3c52-01-profile-a-0";
+  job.tasks = 1;
+  job.job = number;
+  return job;
+}
+
+std::string status_of(const ReportedStudy& study, const std::vector<JobReport>& jobs = {}) {
+  return status_text({study.place(), study.view, jobs}, Colour::never);
+}
+
+/// Half of the first stage was measured; its task goes on.
+ReportedStudy half_way() {
+  ReportedStudy study = ReportedStudy::confirmed();
+  study.view.stages[1] = {};
+  Shard& shard = study.view.stages[0].shards[0];
+  shard.end.reset();
+  shard.verdicts.pop_back();
+  return study;
+}
+
+}  // namespace
+
+TEST_CASE("progress counts what is done, running and waiting", "[report]") {
+  const auto stages = progress_of(half_way().view);
+  REQUIRE(stages.size() == 2);
+  CHECK(stages[0].state == StageProgressState::running);
+  CHECK(stages[0].experiments == 3);
+  CHECK(stages[0].done == 2);
+  CHECK(stages[0].running == 1);
+  CHECK(stages[0].waiting == 0);
+  CHECK(in_words(stages[0].outcomes) == "2 ok");
+  CHECK(stages[1].state == StageProgressState::waiting);
+}
+
+TEST_CASE("a requeued task counts once", "[report]") {
+  ReportedStudy study = half_way();
+  Shard again = study.view.stages[0].shards[0];
+  again.start.restart = 1;
+  study.view.stages[0].shards.push_back(again);
+  const auto stages = progress_of(study.view);
+  CHECK(stages[0].done == 2);
+  CHECK(stages[0].running == 1);
+}
+
+TEST_CASE("the progress line names stage, count, last verdict, the fastest and the cost",
+          "[report]") {
+  ReportedStudy study = half_way();
+  CHECK(progress_line(study.view) ==
+        "01-profile 2/3 done, last z1_gas2_tmbspg4 ok, fastest z1_gas2_tmbspg4 139 samples/s, "
+        "0.00 node-hours");
+  study.view.stages[0].manifest.reset();
+  study.view.stages[0].shards.clear();
+  CHECK(progress_line(study.view) == "01-profile waiting, 0.00 node-hours");
+}
+
+TEST_CASE("a decision's best stands, whatever is faster by one reading", "[report]") {
+  ReportedStudy study = half_way();
+  Decision decision;
+  decision.stage = study.view.plan.stages[0].name;
+  decision.next.action = NextAction::release;
+  decision.next.stage = study.view.plan.stages[1].name;
+  decision.best = BestSoFar{configuration_id(zero(0, 1)), about(100.0), 0.9};
+  study.view.stages[0].decision = decision;
+  const auto leader = leader_of(study.view);
+  REQUIRE(leader);
+  CHECK(leader->decided);
+  CHECK(leader->label == "z0_gas2_tmbspg1");
+  CHECK(contains(status_of(study), "best      z0_gas2_tmbspg1 100 samples/s"));
+}
+
+TEST_CASE("status says what the queue waits for", "[report]") {
+  ReportedStudy study = half_way();
+  study.view.stages[0].shards.clear();
+  study.view.state.jobs.push_back(array_job(study, 4711));
+  const JobReport pending{.job = {4711},
+                          .task = std::nullopt,
+                          .name = "st",
+                          .state = JobState::pending,
+                          .reason = "Priority",
+                          .nodes = ""};
+  const std::string text = status_of(study, {pending});
+  CHECK(contains(text, "waits for 01-profile in the queue: job 4711 is pending (Priority)"));
+  CHECK(contains(text, "st-6b1f3c52-01-profile-a-0"));
+  CHECK(contains(text, "0/3"));
+}
+
+TEST_CASE("status says how to go on where no job is left", "[report]") {
+  ReportedStudy study = half_way();
+  const std::string resume = "slurmtune resume " + study.place().root().string();
+  CHECK(contains(status_of(study), resume));
+  study.view.state.finished = Finished{Stop::gain, configuration_id(zero(1, 4))};
+  const std::string text = status_of(study);
+  CHECK(contains(text, "finished (gain)"));
+  CHECK_FALSE(contains(text, "waits for"));
+  CHECK(contains(text, "slurmtune report "));
+}
+
+TEST_CASE("status of a study of which nothing is there yet is a text", "[report]") {
+  ReportedStudy study;
+  const std::string text = status_of(study);
+  CHECK(contains(text, "01-profile  waiting"));
+  CHECK_FALSE(contains(text, "fastest"));
+}
+
+TEST_CASE("status as JSON holds the same figures", "[report]") {
+  ReportedStudy study = half_way();
+  study.view.state.jobs.push_back(array_job(study, 4711));
+  const std::vector<JobReport> jobs{{.job = {4711},
+                                     .task = 0,
+                                     .name = "st",
+                                     .state = JobState::running,
+                                     .reason = "",
+                                     .nodes = "n[1-2]"}};
+  const Json json = status_json({study.place(), study.view, jobs});
+  CHECK(json.at("format") == "slurmtune.status");
+  CHECK(json.at("version") == 1);
+  CHECK(json.at("stages").at(0).at("done") == 2);
+  CHECK(json.at("stages").at(0).at("outcomes").at("ok") == 2);
+  CHECK(json.at("best").at("label") == "z1_gas2_tmbspg4");
+  CHECK(json.at("best").at("decided") == false);
+  CHECK(json.at("jobs").at(0).at("state") == "running");
+  CHECK(json.at("jobs").at(0).at("task") == 0);
+  CHECK(json.at("finished") == false);
+  // A task that goes on is charged to its limit, and has used what it has used.
+  CHECK(json.at("spent_node_seconds") == 1200);
+  CHECK(json.at("used_node_seconds") == 4);
+}
