@@ -93,21 +93,35 @@ bool is_unresolved(const Estimate& best, const Estimate& other, double stop_gain
   return then < std::max(std::log(ratio.mid), std::log1p(stop_gain));
 }
 
+/// Confirmed ones that cannot be told from the best of them, and ones without repeats that were
+/// better when they were measured once: then the leaders had been lucky, not good.
+std::vector<Configuration> challengers(const std::vector<Estimate>& estimates,
+                                       const std::map<ConfigurationId, Repeats>& so_far,
+                                       double stop_gain) {
+  std::vector<Configuration> found;
+  const Estimate& best = estimates.front();
+  if (!best.confirmed) return found;
+  for (std::size_t i = 1; i < estimates.size() && found.size() < confirm_leaders_max; ++i) {
+    const Estimate& other = estimates[i];
+    const auto repeats = so_far.find(other.id);
+    const bool repeated = repeats != so_far.end();
+    if (repeated && (!other.confirmed || repeats->second.pending > 0)) continue;
+    const bool challenges = repeated ? is_unresolved(best, other, stop_gain)
+                                     : other.score.low > best.score.mid * (1.0 + stop_gain);
+    if (challenges) found.push_back(other.configuration);
+  }
+  return found;
+}
+
 std::vector<Proposal> propose_more(const SearchContext& context,
                                    const std::vector<Estimate>& estimates,
                                    const std::map<ConfigurationId, Repeats>& so_far,
                                    int last_repeat) {
-  const double stop_gain = context.input.spec.search.stop_gain;
-  std::vector<Configuration> unresolved;
-  for (std::size_t i = 1; i < estimates.size() && estimates.front().confirmed; ++i) {
-    if (!estimates[i].confirmed || !so_far.contains(estimates[i].id)) continue;
-    if (so_far.at(estimates[i].id).pending > 0) continue;
-    if (!is_unresolved(estimates.front(), estimates[i], stop_gain)) continue;
-    unresolved.push_back(estimates[i].configuration);
-  }
-  if (!unresolved.empty()) {
-    unresolved.insert(unresolved.begin(), estimates.front().configuration);
-    return interleave(unresolved, last_repeat + 1, confirm_repeats);
+  std::vector<Configuration> compared =
+      challengers(estimates, so_far, context.input.spec.search.stop_gain);
+  if (!compared.empty()) {
+    compared.insert(compared.begin(), estimates.front().configuration);
+    return interleave(compared, last_repeat + 1, confirm_repeats);
   }
   // Nothing is open but what was lost: so that each has its repeats.
   std::vector<Configuration> lost;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -103,9 +104,9 @@ std::optional<AffineFit> memory_fit(const SearchContext& context, int zero_stage
   return fit_affine(peaks);
 }
 
-/// Whether what is left is worth probing, against the best so far.
-void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Estimate>& leader) {
-  if (!leader) return;
+/// Whether what is left is worth probing, against the bar.
+void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Interval>& bar) {
+  if (!bar) return;
   double optimistic = 0.0;
   std::int64_t at = 0;
   for (const std::int64_t micro_batch : facts.between()) {
@@ -115,22 +116,22 @@ void weigh(const SearchContext& context, StageFacts& facts, const std::optional<
     optimistic = *score;
     at = micro_batch;
   }
-  const double gain = leader->score.mid * (1.0 + context.input.spec.search.stop_gain);
-  if (optimistic < leader->score.low) {
+  const double gain = bar->mid * (1.0 + context.input.spec.search.stop_gain);
+  if (optimistic < bar->low) {
     facts.standing = Standing::cannot_win;
     facts.because = fmt::format("cannot win: optimistic {:.4g} < {:.4g} {} (micro_batch {})",
-                                optimistic, leader->score.low, context.objective.unit(), at);
+                                optimistic, bar->low, context.objective.unit(), at);
   } else if (optimistic <= gain) {
     facts.standing = Standing::little_gain;
     facts.because = fmt::format(
         "larger micro_batches gain too little: optimistic {:.4g}, best "
         "{:.4g} {} (micro_batch {})",
-        optimistic, leader->score.mid, context.objective.unit(), at);
+        optimistic, bar->mid, context.objective.unit(), at);
   }
 }
 
 void judge(const SearchContext& context, StageFacts& facts, const Evidence& evidence,
-           const std::optional<Estimate>& leader) {
+           const std::optional<Interval>& bar) {
   const std::string model_says =
       cannot_fit(context.input.spec, context.input.site, context.history, facts.zero_stage);
   if (facts.admissible.empty()) {
@@ -153,12 +154,12 @@ void judge(const SearchContext& context, StageFacts& facts, const Evidence& evid
   } else if (facts.between().empty()) {
     facts.standing = Standing::settled;
   } else {
-    weigh(context, facts, leader);
+    weigh(context, facts, bar);
   }
 }
 
 StageFacts facts_of(const SearchContext& context, int zero_stage,
-                    const std::optional<Estimate>& leader) {
+                    const std::optional<Interval>& bar) {
   StageFacts facts;
   facts.zero_stage = zero_stage;
   facts.admissible = context.space.micro_batches(zero_stage);
@@ -175,7 +176,7 @@ StageFacts facts_of(const SearchContext& context, int zero_stage,
     if (!configuration || context.history.has_asked(configuration_id(*configuration))) continue;
     facts.unasked.push_back(micro_batch);
   }
-  judge(context, facts, evidence, leader);
+  judge(context, facts, evidence, bar);
   return facts;
 }
 
@@ -220,11 +221,25 @@ Expectation StageFacts::expect(std::int64_t micro_batch, std::int64_t accumulati
   return expected;
 }
 
+std::optional<Interval> bar_of(const SearchContext& context) {
+  std::optional<Interval> best;
+  std::optional<Interval> second;
+  for (const Estimate& estimate : estimate_all(context.history, context.objective,
+                                               configuration_id(context.space.baseline()))) {
+    if (!best || estimate.score.mid > best->mid) {
+      second = std::exchange(best, estimate.score);
+    } else if (!second || estimate.score.mid > second->mid) {
+      second = estimate.score;
+    }
+  }
+  return second;
+}
+
 std::vector<StageFacts> stage_facts(const SearchContext& context) {
-  const auto leader = leader_of(context);
+  const auto bar = bar_of(context);
   std::vector<StageFacts> facts;
   for (const int zero_stage : context.space.zero_stages()) {
-    facts.push_back(facts_of(context, zero_stage, leader));
+    facts.push_back(facts_of(context, zero_stage, bar));
   }
   return facts;
 }

@@ -20,8 +20,8 @@ enum class Standing {
   open,         ///< worth probing
   waiting,      ///< nothing is known before an experiment is tried again
   settled,      ///< nothing is left between what fits and what does not
-  little_gain,  ///< what is left could not gain search.stop_gain over the leader
-  cannot_win,   ///< what is left stays below the leader, even at the upper end of the model
+  little_gain,  ///< what is left could not gain search.stop_gain over the bar (bar_of)
+  cannot_win,   ///< what is left stays below the bar, even at the upper end of the model
   cannot_fit,   ///< the smallest micro-batch does not fit, measured or by the memory model
   broken,       ///< it was tried, and every experiment failed for another reason than memory
 };
@@ -40,8 +40,8 @@ struct StageFacts {
   std::vector<std::int64_t> unasked;       ///< admissible, valid, never asked for
   std::optional<AffineFit> memory;         ///< peak bytes against micro-batch
   std::optional<double> capacity;          ///< bytes
-  std::vector<StepPoint> step_points;       ///< sorted by micro-batch
-  std::optional<StepModel> steps;           ///< from two micro-batches on
+  std::vector<StepPoint> step_points;      ///< sorted by micro-batch
+  std::optional<StepModel> steps;          ///< from two micro-batches on
   Standing standing = Standing::open;
   std::string because;  ///< figures, in words
 
@@ -67,6 +67,11 @@ struct StageFacts {
 [[nodiscard]] std::optional<double> optimistic_score(const SearchContext& context,
                                                      const StageFacts& facts,
                                                      std::int64_t micro_batch);
+
+/// What a stage must be able to beat in order to be probed: the second best score that was
+/// measured. The best alone is not believed, or one lucky reading would end the search. Nothing if
+/// fewer than two configurations have a score.
+[[nodiscard]] std::optional<Interval> bar_of(const SearchContext& context);
 
 /// The best of what was measured, if anything was.
 [[nodiscard]] std::optional<Estimate> leader_of(const SearchContext& context);

@@ -39,11 +39,12 @@ inline constexpr std::size_t confirm_leaders_max = 3;
 ///
 /// Before any repeat: the leaders (at most three that may still be the best, given that runs differ
 /// by 2 %) and the baseline, three repeats each, numbered from 1, repeat by repeat, the order
-/// within a repeat by a Williams design, so that each follows each other equally often. Later: what
-/// was lost, and three further repeats of those that cannot be told from the best, if more can tell
-/// and the difference may exceed search.stop_gain.
-/// Source: Williams, "Experimental designs balanced for the estimation of residual effects of
-/// treatments", Australian J. Sci. Res. A 2 (1949).
+/// within a repeat by a Williams design, so that each follows each other equally often. Later,
+/// three further repeats of the best and of those that cannot be told from it, if more can tell and
+/// the difference may exceed search.stop_gain, and of those without repeats that once were better
+/// than it turned out to be; if there are none, what was lost. Source: Williams, "Experimental
+/// designs balanced for the estimation of residual effects of treatments", Australian J. Sci. Res.
+/// A 2 (1949).
 [[nodiscard]] std::vector<Proposal> propose_confirm(const SearchContext& context);
 
 }  // namespace slurmtune

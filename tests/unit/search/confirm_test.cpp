@@ -96,6 +96,15 @@ TEST_CASE("confirm: two that cannot be told apart are repeated, if it may matter
   CHECK(compared(0.001, 0.20).empty());   // three more would not tell
 }
 
+TEST_CASE("confirm: when the leader turns out to have been lucky, those behind it are repeated",
+          "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 140.0}, {zero(2, 6), 100.0}, {zero(3, 6), 80.0}});
+  for (int repeat = 1; repeat <= 3; ++repeat) {
+    past->repeated(zero(1, 4), repeat, 90.0 + repeat).repeated(zero(0, 1), repeat, 60.0);
+  }
+  CHECK(shown(propose_confirm(past->context())) == "z1:4r4 z2:6r4 z2:6r5 z1:4r5 z1:4r6 z2:6r6");
+}
+
 TEST_CASE("confirm: repeats that were lost for good are made up for", "[search]") {
   Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}});
   past->repeated(zero(1, 4), 1, 100.0).repeated(zero(1, 4), 2, 0.0).repeated(zero(1, 4), 3, 101.0);
