@@ -135,6 +135,7 @@ struct Machine {
   std::map<std::int64_t, StageCost> stages;
   std::int64_t ranks = 4;
   double noise = 0.005;
+  double hidden_bytes = 0.0;  ///< taken from every GPU, and in no peak that is told
   bool tells_memory = true;
   /// Overrides what would happen, if it returns something.
   std::function<std::optional<Verdict>(const Experiment&)> whim;
@@ -145,6 +146,9 @@ struct Machine {
   [[nodiscard]] double peak(const Configuration& configuration) const {
     const auto micro_batch = static_cast<double>(*configuration.integer(micro_batch_parameter));
     return cost(configuration).static_bytes + cost(configuration).bytes_a_sample * micro_batch;
+  }
+  [[nodiscard]] bool fits(const Configuration& configuration) const {
+    return peak(configuration) + hidden_bytes <= gpu_bytes;
   }
   [[nodiscard]] double step_s(const Configuration& configuration) const {
     const auto micro_batch = static_cast<double>(*configuration.integer(micro_batch_parameter));
@@ -158,7 +162,7 @@ struct Machine {
   }
   /// 0 if it does not fit.
   [[nodiscard]] double true_throughput(const Configuration& configuration) const {
-    if (peak(configuration) > gpu_bytes) return 0.0;
+    if (!fits(configuration)) return 0.0;
     return static_cast<double>(global_batch(configuration)) / step_s(configuration);
   }
 
@@ -167,7 +171,7 @@ struct Machine {
       if (auto verdict = whim(experiment)) return *std::move(verdict);
     }
     const Configuration& configuration = experiment.configuration;
-    if (peak(configuration) > gpu_bytes) {
+    if (!fits(configuration)) {
       Verdict verdict = failed(experiment, Outcome::gpu_oom, "CUDA out of memory");
       verdict.hardware.gpu_bytes = gpu_bytes;
       return verdict;

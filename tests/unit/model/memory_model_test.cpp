@@ -79,8 +79,9 @@ TEST_CASE("training_setup: precision, optimizer and offload are read from the ds
   CHECK(of(R"({"optimizer":{"type":"SGD"}})").optimizer == OptimizerKind::plain);
   CHECK(of(R"({"optimizer":{"type":"SGD","params":{"momentum":0.9}}})").optimizer ==
         OptimizerKind::momentum);
-  const TrainingSetup offloaded = of(
-      R"({"zero_optimization":{"offload_optimizer":{"device":"cpu"},"offload_param":{"device":"none"}}})");
+  const TrainingSetup offloaded =
+      of(R"({"zero_optimization":{"offload_optimizer":{"device":"cpu"},)"
+         R"("offload_param":{"device":"none"}}})");
   CHECK(offloaded.optimizer_states == Placement::elsewhere);
   CHECK(offloaded.parameters == Placement::gpu);
 }
