@@ -2,6 +2,7 @@
 #include "slurmtune/analyze/result_analyzer.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -130,11 +131,10 @@ Expected<Reduction> ResultAnalyzer::reduce(std::span<const StageHistory> history
   decision.round = last.manifest.round;
   decision.inputs = plan_.inputs;
   decision.spent_node_seconds = spending.node_seconds;
+  std::set<ExperimentId> came;
+  for (const Verdict& verdict : last.verdicts) came.insert(verdict.experiment);
   for (const Experiment& experiment : last.manifest.experiments) {
-    const bool came =
-        std::any_of(last.verdicts.begin(), last.verdicts.end(),
-                    [&](const Verdict& verdict) { return verdict.experiment == experiment.id; });
-    if (came) {
+    if (came.contains(experiment.id)) {
       ++decision.verdicts_read;
     } else {
       decision.missing.push_back(experiment.id);

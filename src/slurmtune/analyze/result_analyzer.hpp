@@ -39,8 +39,8 @@ class ResultAnalyzer {
 
   /// The result as it stands, from whatever has been measured; used by reduce on finish, by the
   /// guard at the deadline and by `report` while a study runs.
-  [[nodiscard]] TuningResult result(std::span<const StageHistory> history,
-                                    const Spending& spending, Stop stop) const;
+  [[nodiscard]] TuningResult result(std::span<const StageHistory> history, const Spending& spending,
+                                    Stop stop) const;
 
  private:
   const StudyInput& input_;
