@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <spdlog/sinks/sink.h>
+#include <spdlog/sinks/sink.h>
 #include <spdlog/spdlog.h>
 
 #include "slurmtune/cli/command.hpp"

@@ -53,7 +53,7 @@ void add_run_command(CLI::App& app, Command& selected) {
       app, "run",
       "Tune, then launch the training with the best configuration (not in this version)",
       "  slurmtune tune study.toml && sbatch slurmtune-NAME/best/train_optimal.sbatch");
-  command->allow_extras();
+  command->allow_extras()->fallthrough(false);
   command->callback([&selected] {
     selected = []() -> Expected<ExitCode> {
       return invalid_input(
