@@ -113,9 +113,10 @@ bool is_value(std::string_view argument) {
 /// Replaces `--flag value` and `--flag=value` wherever they are.
 bool replace_flag(Argv& argv, const std::string& flag, const std::string& value) {
   bool found = false;
+  const std::string joined = flag + "=";
   for (std::size_t i = 0; i < argv.size(); ++i) {
-    if (argv[i].starts_with(flag + "=")) {
-      argv[i] = flag + "=" + value;
+    if (argv[i].starts_with(joined)) {
+      argv[i] = joined + value;
       found = true;
     } else if (argv[i] == flag) {
       found = true;
