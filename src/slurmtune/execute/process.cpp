@@ -116,8 +116,15 @@ ChildProcess::~ChildProcess() { end_now(); }
 
 std::optional<ExitStatus> ChildProcess::poll() {
   if (!ended_ && pid_ > 0) {
-    int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) ended_ = status_of(status);
+    siginfo_t info = {};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid_) {
+      // As a batch system does: what a job leaves in the background ends with it. While the child
+      // is not reaped, the number of its group is surely its own.
+      ::kill(-pid_, SIGKILL);
+      int status = 0;
+      if (::waitpid(pid_, &status, 0) == pid_) ended_ = status_of(status);
+    }
   }
   return ended_;
 }

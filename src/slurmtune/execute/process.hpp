@@ -50,7 +50,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  /// How it ended, once it has; does not wait.
+  /// How it ended, once it has; does not wait. What it left in its group is killed then.
   [[nodiscard]] std::optional<ExitStatus> poll();
   /// Sends a signal to its group and to whatever descends from it in other groups.
   void signal_all(int signal);

@@ -55,6 +55,16 @@ class LibslurmWithCommands final : public Scheduler {
   std::unique_ptr<Scheduler> commands_;
 };
 
+Expected<SlurmClient> client_from_environment() {
+  const char* value = std::getenv("SLURMTUNE_SLURM_CLIENT");
+  const std::string name = value != nullptr ? value : "";
+  if (name.empty() || name == "auto") return SlurmClient::automatic;
+  if (name == "commands") return SlurmClient::commands;
+  if (name == "libslurm") return SlurmClient::libslurm;
+  return invalid_input(
+      fmt::format("SLURMTUNE_SLURM_CLIENT={}: write commands, libslurm or auto", name));
+}
+
 std::vector<fs::path> plugin_paths(const ClientChoice& choice) {
   std::vector<fs::path> paths;
   if (!choice.plugin_directory.empty()) paths.push_back(choice.plugin_directory / plugin_name);
@@ -94,32 +104,21 @@ Expected<std::unique_ptr<Scheduler>> load_libslurm(const ClientChoice& choice) {
 
 }  // namespace
 
-Expected<ClientChoice> client_choice_from_environment() {
-  ClientChoice choice;
-  const char* value = std::getenv("SLURMTUNE_SLURM_CLIENT");
-  const std::string name = value != nullptr ? value : "auto";
-  if (name == "commands") {
-    choice.client = SlurmClient::commands;
-  } else if (name == "libslurm") {
-    choice.client = SlurmClient::libslurm;
-  } else if (name != "auto" && !name.empty()) {
-    return invalid_input(
-        fmt::format("SLURMTUNE_SLURM_CLIENT={}: write commands, libslurm or auto", name));
-  }
-  return choice;
-}
-
 Expected<std::unique_ptr<Scheduler>> make_slurm_scheduler(const ClientChoice& choice) {
+  SlurmClient client = choice.client;
+  if (client == SlurmClient::automatic) {
+    SLURMTUNE_TRY(client, client_from_environment());
+  }
   auto commands = make_slurm_cli();
-  if (choice.client == SlurmClient::commands) return commands;
+  if (client == SlurmClient::commands) return commands;
   // Without even the commands there is no Slurm to look for.
-  if (choice.client == SlurmClient::automatic && !commands) return commands;
+  if (client == SlurmClient::automatic && !commands) return commands;
   auto libslurm = load_libslurm(choice);
   if (libslurm) {
     return std::unique_ptr<Scheduler>(std::make_unique<LibslurmWithCommands>(
         *std::move(libslurm), commands ? *std::move(commands) : nullptr));
   }
-  if (choice.client == SlurmClient::libslurm) return libslurm;
+  if (client == SlurmClient::libslurm) return libslurm;
   if (choice.note) choice.note(libslurm.error().message + "; sbatch, squeue and scancel are");
   return commands;
 }

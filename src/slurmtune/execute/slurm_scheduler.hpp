@@ -11,7 +11,9 @@
 namespace slurmtune {
 
 enum class SlurmClient {
-  automatic,  ///< libslurm if it is there and works, else the commands
+  /// What SLURMTUNE_SLURM_CLIENT says (`commands`, `libslurm`, `auto`); if it says nothing,
+  /// libslurm where it is there and works, else the commands.
+  automatic,
   commands,
   libslurm,  ///< an error if it does not work
 };
@@ -25,13 +27,10 @@ struct ClientChoice {
   std::function<void(const std::string&)> note;
 };
 
-/// The choice that SLURMTUNE_SLURM_CLIENT (`commands`, `libslurm`, `auto`) makes.
-/// Errors: invalid_input for any other value.
-[[nodiscard]] Expected<ClientChoice> client_choice_from_environment();
-
 /// A client of this machine's Slurm. With libslurm, jobs whose scripts ask for what our client of
 /// it does not know are submitted by sbatch.
-/// Errors: unavailable if there is no Slurm, or not the client that was asked for.
+/// Errors: unavailable if there is no Slurm, or not the client that was asked for; invalid_input
+/// for another value of SLURMTUNE_SLURM_CLIENT.
 [[nodiscard]] Expected<std::unique_ptr<Scheduler>> make_slurm_scheduler(
     const ClientChoice& choice = {});
 

@@ -172,6 +172,20 @@ TEST_CASE("ChildProcess: appends its output to a file and ends with its object",
   CHECK_FALSE(exists(pid));
 }
 
+TEST_CASE("ChildProcess: what it left in the background ends with it", "[execute]") {
+  const TemporaryDirectory directory;
+  auto child =
+      ChildProcess::start({.argv = {"sh", "-c", "sleep 60 & echo $! > " + directory / "pid"},
+                           .environment = {},
+                           .workdir = ""},
+                          {.out = "", .err = ""});
+  REQUIRE(child);
+  CHECK(await([&] { return child->poll().has_value(); }));
+  CHECK(child->poll()->success());
+  const pid_t background = std::stoi(directory.read("pid"));
+  CHECK(await([&] { return !exists(background); }));
+}
+
 TEST_CASE("ChildProcess: signals reach descendants in other process groups", "[execute]") {
   const TemporaryDirectory directory;
   auto child = ChildProcess::start(

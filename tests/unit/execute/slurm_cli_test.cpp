@@ -2,6 +2,7 @@
 #include "slurmtune/execute/slurm_cli/slurm_cli.hpp"
 
 #include "slurmtune/execute/slurm_cli/squeue_output.hpp"
+#include "slurmtune/execute/slurm_scheduler.hpp"
 #include "slurmtune/execute/tuning_executor.hpp"
 
 #include "tests/support/catch.hpp"
@@ -247,6 +248,19 @@ TEST_CASE("make_slurm_cli: a configuration that cannot be read is not waited for
   const ScopedVariable conf("SLURM_CONF", "/no/such/slurm.conf");
   const auto client = make_slurm_cli();
   REQUIRE_FALSE(client);
-  CHECK(client.error() == Error{ErrorKind::unavailable,
-                                "SLURM_CONF=/no/such/slurm.conf: that file cannot be read"});
+  CHECK(client.error() ==
+        Error{ErrorKind::unavailable, "SLURM_CONF=/no/such/slurm.conf: that file cannot be read"});
+}
+
+TEST_CASE("make_slurm_scheduler: the environment chooses where the caller does not", "[execute]") {
+  FakeSlurm slurm;
+  const ScopedVariable conf("SLURM_CONF", "/dev/null");
+  {
+    const ScopedVariable choice("SLURMTUNE_SLURM_CLIENT", "commands");
+    CHECK((*make_slurm_scheduler())->description() == "slurm commands 22.05.8");
+  }
+  const ScopedVariable choice("SLURMTUNE_SLURM_CLIENT", "smoke signals");
+  CHECK(make_slurm_scheduler().error() ==
+        Error{ErrorKind::invalid_input,
+              "SLURMTUNE_SLURM_CLIENT=smoke signals: write commands, libslurm or auto"});
 }
