@@ -26,7 +26,8 @@ struct Removal {
 /// of is known, so that whole branches go at once.
 class SpaceWalk {
  public:
-  SpaceWalk(const Space& space, std::size_t limit) : space_(space), limit_(limit) {
+  SpaceWalk(const Space& space, std::size_t limit)
+      : space_(space), limit_(limit), variables_(space.constants()) {
     for (const Expression& constraint : space.constraints_) {
       removals_.push_back(
           Removal{constraint.where(),
@@ -49,14 +50,12 @@ class SpaceWalk {
             space_.path_, parameter.line, parameter.name));
       }
     }
-    SLURMTUNE_CHECK(walk(0, space_.constants()));
+    SLURMTUNE_CHECK(walk(0));
     if (!found_.empty()) return std::move(found_);
     return nothing_left();
   }
 
  private:
-  using Variables = std::map<std::string, double>;
-
   // The position of the last parameter that the constraint needs.
   [[nodiscard]] std::size_t depth_of(const Expression& constraint) const {
     std::size_t depth = 0;
@@ -78,14 +77,14 @@ class SpaceWalk {
   }
 
   // Whether the constraints that have become decidable at this depth hold.
-  [[nodiscard]] bool allowed(std::size_t depth, const Variables& variables) {
+  [[nodiscard]] bool allowed(std::size_t depth) {
     for (std::size_t i = 0; i < space_.constraints_.size(); ++i) {
       if (depth_of_constraint_[i] != depth) continue;
       const Expression& constraint = space_.constraints_[i];
-      const bool decidable =
-          std::ranges::all_of(constraint.variables(),
-                              [&](const std::string& name) { return variables.contains(name); });
-      if (decidable && !constraint.holds(variables).value_or(false)) {
+      const bool decidable = std::ranges::all_of(
+          constraint.variables(),
+          [this](const std::string& name) { return variables_.contains(name); });
+      if (decidable && !constraint.holds(variables_).value_or(false)) {
         ++removals_[i].count;
         return false;
       }
@@ -93,44 +92,53 @@ class SpaceWalk {
     return true;
   }
 
-  [[nodiscard]] Expected<void> walk(std::size_t depth, const Variables& variables) {
+  [[nodiscard]] Expected<void> walk(std::size_t depth) {
     if (depth == space_.parameters_.size()) {
       if (found_.size() == limit_) return too_many();
       found_.push_back(Configuration{values_});
       return {};
     }
     const Parameter& parameter = space_.parameters_[depth];
-    if (parameter.when && !parameter.when->holds(variables).value_or(false)) {
-      return allowed(depth, variables) ? walk(depth + 1, variables) : Expected<void>{};
+    if (parameter.when && !parameter.when->holds(variables_).value_or(false)) {
+      return allowed(depth) ? walk(depth + 1) : Expected<void>{};
     }
     if (space_.is_accumulation(parameter)) {
       const auto micro_batch =
           std::get<std::int64_t>(values_.at(std::string(micro_batch_parameter)));
       const auto accumulation = space_.accumulation_for(micro_batch);
-      if (accumulation) return take(depth, *accumulation, variables);
+      if (accumulation) return take(depth, *accumulation);
       ++removals_.back().count;
       return {};
     }
     for (const Value& choice : parameter.choices) {
-      SLURMTUNE_CHECK(take(depth, choice, variables));
+      SLURMTUNE_CHECK(take(depth, choice));
     }
     if (!parameter.range) return {};
     const auto high = static_cast<std::int64_t>(parameter.range->high);
     for (auto at = static_cast<std::int64_t>(parameter.range->low); at <= high; ++at) {
-      SLURMTUNE_CHECK(take(depth, at, variables));
+      SLURMTUNE_CHECK(take(depth, at));
     }
     return {};
   }
 
-  // Gives the parameter at this depth a value and goes on.
-  [[nodiscard]] Expected<void> take(std::size_t depth, const Value& value, Variables variables) {
-    if (++visits_ > visits_max) return too_many();
-    const std::string& name = space_.parameters_[depth].name;
-    space_.see(name, value, variables);
-    if (!allowed(depth, variables)) return {};
-    values_.insert_or_assign(name, value);
-    auto deeper = walk(depth + 1, variables);
-    values_.erase(name);
+  // Gives the parameter at this depth a value, goes on, and takes the value back.
+  [[nodiscard]] Expected<void> take(std::size_t depth, const Value& value) {
+    if (++visits_ > visits_max) {
+      return invalid_input(
+          fmt::format("{}:1: the space is too large to try each configuration; write fewer values",
+                      space_.path_));
+    }
+    const Parameter& parameter = space_.parameters_[depth];
+    space_.see(parameter.name, value, variables_);
+    Expected<void> deeper;
+    if (allowed(depth)) {
+      values_.insert_or_assign(parameter.name, value);
+      deeper = walk(depth + 1);
+      values_.erase(parameter.name);
+    }
+    variables_.erase(parameter.name);
+    const bool gave_global = space_.is_accumulation(parameter) && !space_.global_batch_;
+    if (gave_global) variables_.erase("global_batch");
     return deeper;
   }
 
@@ -144,7 +152,8 @@ class SpaceWalk {
   const Space& space_;
   std::size_t limit_;
   std::size_t visits_ = 0;
-  Values values_;
+  Values values_;                            // of the parameters above the current depth
+  std::map<std::string, double> variables_;  // what expressions see of them
   std::vector<Configuration> found_;
   std::vector<std::size_t> depth_of_constraint_;
   std::vector<Removal> removals_;  // one a constraint, then the batch rule

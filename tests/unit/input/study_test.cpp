@@ -74,9 +74,7 @@ submit    = "graph"
 lanes     = 2
 )toml";
 
-Expected<StudyInput> with(const std::string& lines) {
-  return read_texts(generic_study + lines);
-}
+Expected<StudyInput> with(const std::string& lines) { return read_texts(generic_study + lines); }
 
 }  // namespace
 

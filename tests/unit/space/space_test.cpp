@@ -171,6 +171,11 @@ TEST_CASE("space: what cannot be enumerated says so", "[space]") {
       good(generic_space("[[parameter]]\nname = \"n\"\ntype = \"int\"\n"
                          "range = [1, 9000000000000000]\ntarget = \"arg:-n\"\n"));
   CHECK(message_of(huge.enumerate(1000)).find("too many to try each") != std::string::npos);
+  const Space sparse =
+      good(generic_space("[[parameter]]\nname = \"n\"\ntype = \"int\"\n"
+                         "range = [1, 9000000000000000]\ntarget = \"arg:-n\"\n"
+                         "[[constraint]]\nexpr = \"n < 0\"\n"));
+  CHECK(message_of(sparse.enumerate(1000)).find("too large to try each") != std::string::npos);
 }
 
 TEST_CASE("space: names mean one thing", "[space]") {
