@@ -32,8 +32,10 @@ void add_confirm(StageTable& table, std::int64_t configurations) {
 Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& space,
                                        std::vector<Dropped>& pruned) {
   std::vector<int> open;
+  bool memory_forbids = false;
   for (const int stage : space.zero_stages()) {
     std::string because = cannot_fit(input.spec, input.site, History{}, stage);
+    memory_forbids = memory_forbids || !because.empty();
     if (because.empty() && space.micro_batches(stage).empty()) {
       because = "no micro-batch satisfies the batch rule and the constraints";
     }
@@ -44,6 +46,8 @@ Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& spa
     }
   }
   if (!open.empty()) return open;
+  // Then the space itself is empty, and knows which line of study.toml empties it.
+  if (!memory_forbids) SLURMTUNE_CHECK(space.enumerate(1));
   std::string reasons;
   for (const Dropped& dropped : pruned) {
     reasons += fmt::format("; {}: {}", dropped.what, dropped.because);

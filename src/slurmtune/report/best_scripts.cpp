@@ -63,6 +63,14 @@ std::string quote_all(const std::vector<std::string>& words) {
   return line;
 }
 
+/// The directory that the trials ran in, and the winner runs in.
+std::string workdir_of(const ReportInput& report) {
+  const fs::path place =
+      (fs::path(report.view.state.created.origin) / report.input.spec.trial.workdir)
+          .lexically_normal();
+  return (place.has_filename() ? place : place.parent_path()).string();
+}
+
 Expected<TrialCommand> winners_command(const ReportInput& report) {
   StudySpec spec = report.input.spec;
   for (std::string& word : spec.trial.command) word = mark_port(word);
@@ -73,7 +81,7 @@ Expected<TrialCommand> winners_command(const ReportInput& report) {
   if (spec.deepspeed) {
     place.ds_config = (report.directory.best() / "ds_config_optimal.json").string();
   }
-  place.workdir = (fs::path(report.view.state.created.origin) / spec.trial.workdir).string();
+  place.workdir = workdir_of(report);
   place.nodes = spec.trial.nodes;
   place.processes = static_cast<int>(spec.ranks());
   place.master_addr = address_mark;
@@ -156,12 +164,11 @@ std::string tell_rank(const TrialSpec& trial, std::int64_t ranks) {
 Expected<std::string> body(const ReportInput& report, Starter starter, bool in_slurm) {
   const TrialSpec& trial = report.input.spec.trial;
   SLURMTUNE_TRY(const TrialCommand command, winners_command(report));
-  const fs::path workdir = fs::path(report.view.state.created.origin) / trial.workdir;
   std::string text;
   if (in_slurm) {
     for (const std::string& line : report.input.site.modules) text += line + "\n";
   }
-  text += fmt::format("cd {} || exit 1\n", shell_quote(workdir.lexically_normal().string()));
+  text += fmt::format("cd {} || exit 1\n", shell_quote(workdir_of(report)));
   for (const std::string& line : trial.setup) text += line + "\n";
   text += "\n";
   if (in_slurm && trial.nodes > 1) {

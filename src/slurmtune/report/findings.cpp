@@ -23,6 +23,18 @@ std::string space_of(const StudySpec& spec, const Configuration& configuration) 
   return fmt::format("z{}", stage.value_or(spec.deepspeed->zero_stage));
 }
 
+/// What a row of the ranking shows of an estimate.
+Ranked shown(const Estimate& estimate, const Objective& objective) {
+  Ranked row;
+  const Metrics& metrics = estimate.trial->verdict->metrics;
+  row.step_s = metrics.step_s;
+  row.throughput = objective.readable(estimate.score);
+  if (!objective.is_throughput() && objective.follows_step_time() && metrics.throughput) {
+    row.throughput = *metrics.throughput;
+  }
+  return row;
+}
+
 std::vector<SpaceFinding> spaces_of(const StudySpec& spec, const Analysis& analysis) {
   std::map<std::string, SpaceFinding> spaces;
   if (spec.deepspeed) {
@@ -38,7 +50,7 @@ std::vector<SpaceFinding> spaces_of(const StudySpec& spec, const Analysis& analy
     SpaceFinding& space = spaces[space_of(spec, estimate.configuration)];
     if (!space.best.empty()) continue;
     space.best = label_of(estimate.configuration);
-    space.objective = analysis.objective().readable(estimate.score);
+    space.objective = shown(estimate, analysis.objective()).throughput;
   }
   std::vector<SpaceFinding> found;
   for (auto& [name, space] : spaces) {
@@ -79,6 +91,9 @@ Findings findings_of(const StudyInput& input, const StudyView& view) {
     return findings;
   }
   findings.unit = analysis->objective().unit();
+  if (!analysis->estimates().empty()) {
+    findings.unit = unit_of(shown(analysis->estimates().front(), analysis->objective()), input);
+  }
   findings.spaces = spaces_of(input.spec, *analysis);
   findings.conclusions = conclusions_of(*analysis);
   if (!history.empty()) add_once(findings.dropped, dropped_stages(*analysis));
@@ -89,9 +104,9 @@ std::string unit_of(const Ranked& row, const StudyInput& input) {
   const auto objective = Objective::compile(input);
   if (!objective) return "";
   if (objective->is_throughput() || !objective->follows_step_time()) return objective->unit();
-  // A study of step times is ranked by samples/s where trials tell them.
-  const bool is_steps = row.step_s && std::abs(row.throughput.mid * row.step_s->mid - 1.0) < 0.2;
-  return is_steps ? objective->unit() : "samples/s";
+  // A study of step times shows samples/s where trials tell them, else the time itself.
+  const bool is_time = row.step_s && std::abs(row.throughput.mid / row.step_s->mid - 1.0) < 0.2;
+  return is_time ? "s" : "samples/s";
 }
 
 std::string log_of(const Failure& failure, const StudyDirectory& directory, const StudyView& view) {

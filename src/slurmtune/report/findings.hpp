@@ -22,7 +22,7 @@ struct SpaceFinding {
 
 /// What a study knows beyond its result, folded from all verdicts so far.
 struct Findings {
-  std::string unit;  ///< of the objective
+  std::string unit;  ///< of what stands for the objective
   std::vector<SpaceFinding> spaces;
   std::vector<Conclusion> conclusions;
   std::vector<Dropped> dropped;  ///< by the plan, the decisions and the models, each thing once
@@ -30,7 +30,7 @@ struct Findings {
 
 [[nodiscard]] Findings findings_of(const StudyInput& input, const StudyView& view);
 
-/// The unit of a row of the ranking: samples/s, steps/s, or the objective's expression.
+/// The unit of a row of the ranking: samples/s, s, or the objective's expression.
 [[nodiscard]] std::string unit_of(const Ranked& row, const StudyInput& input);
 
 /// Absolute path of a failed trial's log, or of the directory where it would be; "" if no manifest

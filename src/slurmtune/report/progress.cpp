@@ -2,6 +2,7 @@
 #include "slurmtune/report/progress.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -136,6 +137,11 @@ std::optional<Leader> leader_of(const StudyView& view) {
     // The last stage that measured it did so at most length.
     leader->throughput = verdict.metrics.throughput;
   });
+  // A decision's figure is over all repeats, if it is a throughput at all.
+  if (decided && leader->throughput &&
+      std::abs(leader->objective->mid / leader->throughput->mid - 1.0) < 0.2) {
+    leader->throughput = leader->objective;
+  }
   if (leader && leader->label.empty()) leader->label = leader->configuration.text;
   return leader;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,19 +34,29 @@ std::string bytes_cell(const std::optional<double>& bytes) {
   return bytes ? format_bytes(*bytes) : "-";
 }
 
-std::string configuration_lines(const Ranked& row, const StudyInput& input) {
+/// Names and what they are, the second aligned.
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+std::string aligned(const Lines& lines) {
+  std::size_t width = 14;
+  for (const auto& line : lines) width = std::max(width, width_of(line.first));
   std::string text;
-  for (const auto& [name, value] : row.values) {
-    text += fmt::format("  {:<14} {}\n", name, one_line(format_value(value)));
-  }
-  text += fmt::format(
-      "  {:<14} {}, {}\n", "objective", in_words(row.throughput, unit_of(row, input)),
-      row.repeats == 1 ? std::string("one run") : fmt::format("{} repeats", row.repeats));
-  if (row.step_s) text += fmt::format("  {:<14} {:.4g} s\n", "step", row.step_s->mid);
-  if (row.peak_gpu_bytes) {
-    text += fmt::format("  {:<14} {}\n", "peak memory", format_bytes(*row.peak_gpu_bytes));
-  }
+  for (const auto& [name, what] : lines) text += fmt::format("  {:<{}} {}\n", name, width, what);
   return text;
+}
+
+Lines configuration_lines(const Ranked& row, const StudyInput& input) {
+  Lines lines;
+  for (const auto& [name, value] : row.values) {
+    lines.emplace_back(name, one_line(format_value(value)));
+  }
+  lines.emplace_back("objective",
+                     fmt::format("{}, {}", in_words(row.throughput, unit_of(row, input)),
+                                 row.repeats == 1 ? std::string("one run")
+                                                  : fmt::format("{} repeats", row.repeats)));
+  if (row.step_s) lines.emplace_back("step", fmt::format("{:.4g} s", row.step_s->mid));
+  if (row.peak_gpu_bytes) lines.emplace_back("peak memory", format_bytes(*row.peak_gpu_bytes));
+  return lines;
 }
 
 std::string winner(const ReportInput& report, Colour colour) {
@@ -55,11 +68,11 @@ std::string winner(const ReportInput& report, Colour colour) {
   }
   std::string text = heading("Best configuration", colour);
   text += "  " + paint(result.best->label, Paint::green, colour) + "\n";
-  text += configuration_lines(*result.best, report.input);
-  text += fmt::format("  {:<14} {}\n", "is the best",
-                      "with probability " + probability_in_words(result.probability_best) +
-                          ", of those that were compared");
-  return text;
+  Lines lines = configuration_lines(*result.best, report.input);
+  lines.emplace_back("is the best", "with probability " +
+                                        probability_in_words(result.probability_best) +
+                                        ", of those that were compared");
+  return text + aligned(lines);
 }
 
 std::string baseline(const ReportInput& report, Colour colour) {
@@ -139,6 +152,8 @@ std::string failures(const ReportInput& report, Colour colour) {
     const std::string log = log_of(failure, report.directory, report.view);
     if (!log.empty()) text += "    " + log + "\n";
   }
+  const std::size_t told = report.result.failures.size();
+  if (told == 20) text += "  (the first 20; results.csv has all)\n";
   return text;
 }
 

@@ -65,6 +65,9 @@ std::string waits_for(const StatusInput& status, const std::vector<StageProgress
   const bool any_live = std::any_of(status.jobs.begin(), status.jobs.end(),
                                     [](const JobReport& job) { return !is_over(job.state); });
   const bool is_local = view.state.created.submit == "local";
+  if (!any_live && view.state.created.submit == "scripts" && view.state.jobs.empty()) {
+    return "its job scripts, which are to be submitted by hand";
+  }
   if (!any_live) {
     const std::string what = is_local
                                  ? "the slurmtune that runs it on this machine; if none does"

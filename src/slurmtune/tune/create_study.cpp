@@ -153,6 +153,12 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
         place.string(), place.parent_path().string()));
   }
   Draft draft(place);
+  // What access() allows root, a read-only filesystem still refuses.
+  if (const auto made = make_private_directory(draft.path()); !made) {
+    return invalid_input(fmt::format(
+        "{}: cannot create a study here: {}; choose another place with --dir", place.string(),
+        made.error().message));
+  }
   const StudyDirectory draft_directory(draft.path());
   SLURMTUNE_CHECK(freeze_input(study, draft_directory));
   SLURMTUNE_TRY(created.inputs, hash_inputs(draft.path()));

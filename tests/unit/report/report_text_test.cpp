@@ -13,7 +13,8 @@ TEST_CASE("a report names the winner, its proof and the baseline", "[report]") {
   const ReportedStudy study = ReportedStudy::confirmed();
   const std::string text = study.text(study.result());
   CHECK(contains(text, "Best configuration\n  z1_gas2_tmbspg4\n"));
-  CHECK(contains(text, "zero_stage     1"));
+  CHECK(contains(
+      text, "  gradient_accumulation 2\n  micro_batch           4\n  zero_stage            1\n"));
   CHECK(contains(text, "3 repeats"));
   CHECK(contains(text, "samples/s (95 % interval"));
   CHECK(contains(text, "with probability more than 0.998"));
@@ -90,4 +91,29 @@ TEST_CASE("a report as JSON holds the whole result", "[report]") {
   CHECK(json.at("spaces").at(3).at("failed") == 1);
   CHECK(json.at("logs").size() == 1);
   CHECK_FALSE(json.at("conclusions").empty());
+}
+
+TEST_CASE("a report of a study of step times shows seconds, or samples/s where trials tell them",
+          "[report]") {
+  StudyInput input = generic_input();
+  input.spec.objective.metric = "step_s";
+  input.spec.objective.direction = Direction::minimize;
+  ReportedStudy study(input);
+  const Configuration fast{{{"x", std::int64_t{2}}, {"y", std::int64_t{4}}}};
+  const Experiment experiment = ReportedStudy::labelled(fast, Purpose::grid);
+  Verdict verdict = ok(experiment, 80.0);
+  verdict.metrics.step_s = about(0.25);
+  study.manifest(0, {experiment});
+  study.shard(0, {verdict});
+  CHECK(contains(study.text(study.result()), "80 samples/s"));
+  study.view.stages[0].shards[0].verdicts[0].metrics.throughput.reset();
+  CHECK(contains(study.text(study.result()), "0.25 s (95 % interval 0.2487 to "));
+}
+
+TEST_CASE("a report says so where it tells only the first failures", "[report]") {
+  const ReportedStudy study = ReportedStudy::confirmed();
+  TuningResult result = study.result();
+  CHECK_FALSE(contains(study.text(result), "results.csv has all"));
+  result.failures.resize(20, result.failures.front());
+  CHECK(contains(study.text(result), "(the first 20; results.csv has all)"));
 }

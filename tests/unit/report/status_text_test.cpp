@@ -141,3 +141,9 @@ TEST_CASE("status as JSON holds the same figures", "[report]") {
   CHECK(json.at("spent_node_seconds") == 1200);
   CHECK(json.at("used_node_seconds") == 4);
 }
+
+TEST_CASE("status of scripts that nobody has submitted says so", "[report]") {
+  ReportedStudy study;
+  study.view.state.created.submit = "scripts";
+  CHECK(contains(status_of(study), "waits for its job scripts, which are to be submitted by hand"));
+}
