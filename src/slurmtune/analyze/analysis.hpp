@@ -28,7 +28,7 @@ class Analysis {
   [[nodiscard]] const Objective& objective() const { return *objective_; }
   /// Best first.
   [[nodiscard]] const std::vector<Estimate>& estimates() const { return estimates_; }
-  /// Of the estimates, in their order; those that are compared: the confirmed, if there are any.
+  /// Of the first estimates, in their order: of the confirmed, if there are any; of 32 at most.
   [[nodiscard]] const std::vector<double>& probabilities() const { return probabilities_; }
   [[nodiscard]] const ConfigurationId& baseline() const { return baseline_; }
   /// The estimate of the baseline, or null.

@@ -64,19 +64,23 @@ Expected<Continuation> continuation(const StudyInput& input, const Plan& plan, s
   const ExperimentGenerator generator(input);
   Continuation found;
   for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
-    SLURMTUNE_TRY(const Manifest wanted, generator.generate(stage_request(plan, i), history));
-    if (wanted.experiments.empty()) continue;
+    SLURMTUNE_TRY(Manifest manifest, generator.generate(stage_request(plan, i), history));
+    if (manifest.experiments.empty()) continue;
     const Reserve reserve = reserve_after(plan, i);
-    const StageRequest request = affordable_request(input, plan, i, analysis, spending, reserve);
-    SLURMTUNE_TRY(Manifest manifest, generator.generate(request, history));
-    const std::size_t lost = wanted.experiments.size() - manifest.experiments.size();
+    const std::size_t wanted = manifest.experiments.size();
+    if (plan.budget_node_seconds || input.spec.budget.max_experiments) {
+      SLURMTUNE_TRY(manifest,
+                    generator.generate(
+                        affordable_request(input, plan, i, analysis, spending, reserve), history));
+    }
+    const std::size_t lost = wanted - std::min(wanted, manifest.experiments.size());
     if (lost > 0) {
       found.budget_forbade = true;
-      found.dropped.push_back({fmt::format("{}: {} of {} experiments", plan.stages[i].name.text,
-                                           lost, wanted.experiments.size()),
-                               fmt::format("budget: {} spent, {} reserved for the confirmation",
-                                           format_node_hours(spending.node_seconds),
-                                           format_node_hours(reserve.node_seconds))});
+      found.dropped.push_back(
+          {fmt::format("{}: {} of {} experiments", plan.stages[i].name.text, lost, wanted),
+           fmt::format("budget: {} spent, {} reserved for the confirmation",
+                       format_node_hours(spending.node_seconds),
+                       format_node_hours(reserve.node_seconds))});
     }
     if (manifest.experiments.empty()) continue;
     SLURMTUNE_TRY(const std::string bytes, render_manifest(manifest));

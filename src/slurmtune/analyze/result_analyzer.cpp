@@ -14,6 +14,8 @@ namespace slurmtune {
 namespace {
 
 constexpr std::size_t exhaustible_max = 100'000;
+// Of many single readings only the best can be the best.
+constexpr std::size_t compared_max = 32;
 
 bool has_storage_error(const StageHistory& stage, const History& history) {
   return std::any_of(stage.manifest.experiments.begin(), stage.manifest.experiments.end(),
@@ -92,10 +94,12 @@ Expected<Analysis> Analysis::of(const StudyInput& input, std::span<const StageHi
   analysis.history_ = std::make_unique<const History>(std::move(folded));
   analysis.objective_ = std::make_unique<const Objective>(std::move(objective));
   analysis.estimates_ = estimate_all(*analysis.history_, *analysis.objective_, analysis.baseline_);
-  std::vector<Estimate> compared = analysis.estimates_;
-  std::erase_if(compared, [&](const Estimate& estimate) {
-    return estimate.confirmed != compared.front().confirmed;
-  });
+  std::vector<Estimate> compared;
+  for (const Estimate& estimate : analysis.estimates_) {
+    const bool alike = estimate.confirmed == analysis.estimates_.front().confirmed;
+    if (!alike || compared.size() == compared_max) break;
+    compared.push_back(estimate);
+  }
   if (!compared.empty()) {
     analysis.probabilities_ = probabilities_best(compared, Seed{input.spec.seed});
   }

@@ -86,6 +86,9 @@ Expected<Objective> Objective::compile(const StudyInput& input) {
 }
 
 std::optional<Interval> Objective::value(const Verdict& verdict, const Values& values) const {
+  // Without the expression: there may be many thousand verdicts.
+  if (kind_ == Kind::throughput) return verdict.metrics.throughput;
+  if (kind_ == Kind::step_s) return verdict.metrics.step_s;
   std::array<double, 3> ends{};
   for (const End end : {End::slow, End::middle, End::fast}) {
     const auto result = expression_.evaluate(variables_of(verdict, values, site_gpu_bytes_, end));
@@ -101,8 +104,8 @@ std::optional<Interval> Objective::score(const Trial& trial) const {
   const Values& values = trial.experiment.configuration.values;
   const auto value = this->value(*trial.verdict, values);
   if (!value || value->mid <= 0.0) return std::nullopt;
-  const auto variables = variables_of(*trial.verdict, values, site_gpu_bytes_, End::middle);
   for (const Expression& constraint : subject_to_) {
+    const auto variables = variables_of(*trial.verdict, values, site_gpu_bytes_, End::middle);
     if (!constraint.holds(variables).value_or(false)) return std::nullopt;
   }
   if (direction_ == Direction::maximize) {
