@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "slurmtune/base/embedded.hpp"
+#include "slurmtune/generate/templates.hpp"
 
 namespace slurmtune {
 
@@ -23,21 +24,6 @@ constexpr std::string_view json_target = "json:";
 
 Json json_of(const Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
-}
-
-/// Adds what `below` has and `document` lacks; lists are choices of the template, not values.
-void put_under(Json& document, const Json& below) {
-  for (const auto& [key, value] : below.items()) {
-    if (value.is_array()) continue;
-    if (!value.is_object()) {
-      if (!document.contains(key)) document[key] = value;
-      continue;
-    }
-    Json inner = document.contains(key) ? document[key] : Json::object();
-    if (!inner.is_object()) continue;
-    put_under(inner, value);
-    if (!inner.empty()) document[key] = std::move(inner);
-  }
 }
 
 /// Sets the value at a dotted path, making the objects on the way.
@@ -70,13 +56,20 @@ Expected<void> put_at(Json& document, std::string_view path, const Value& value)
   }
 }
 
-/// Adds the stage's template below what the user wrote.
+/// Adds what the stage's template fixes and the user says nothing about; where it has more than one
+/// choice, it fixes nothing.
 Expected<void> put_template(Json& document, std::int64_t stage) {
-  const std::string path = fmt::format("templates/zero{}.json", stage);
-  const auto text = embedded_file(path);
+  const auto row = std::find_if(zero_stage_rows.begin(), zero_stage_rows.end(),
+                                [&](const ZeroStageRow& r) { return r.stage == stage; });
+  if (row == zero_stage_rows.end()) return {};
+  const auto text = embedded_file(row->template_path);
   if (!text) return {};
-  SLURMTUNE_TRY(const Json below, parse_json(*text, path));
-  put_under(document, below);
+  SLURMTUNE_TRY(const StageTemplate loaded, load_template(*text, row->template_path));
+  SLURMTUNE_TRY(const StageTemplate filled, fill_template(loaded, document.dump()));
+  for (const auto& [path, choices] : filled.choices) {
+    if (choices.size() != 1 || json_at(document, path) != nullptr) continue;
+    SLURMTUNE_CHECK(put_at(document, path, choices.front()));
+  }
   return {};
 }
 
@@ -106,8 +99,9 @@ std::optional<Value> scalar(const Json& json) {
   return std::nullopt;
 }
 
-/// What is at a dotted path, or null.
-const Json* at_path(const Json& document, std::string_view path) {
+}  // namespace
+
+const Json* json_at(const Json& document, std::string_view path) {
   const Json* at = &document;
   while (!path.empty()) {
     const std::size_t dot = path.find('.');
@@ -118,8 +112,6 @@ const Json* at_path(const Json& document, std::string_view path) {
   }
   return at;
 }
-
-}  // namespace
 
 Expected<Json> ds_document(const StudySpec& spec, const Configuration& configuration,
                            DsConfigUse use) {
@@ -153,7 +145,7 @@ Expected<Json> ds_document(const StudySpec& spec, const Configuration& configura
 }
 
 std::optional<Value> ds_value(const Json& document, std::string_view key) {
-  if (const Json* found = at_path(document, key)) return scalar(*found);
+  if (const Json* found = json_at(document, key)) return scalar(*found);
   const std::string name(key);
   std::deque<const Json*> level{&document};
   while (!level.empty()) {

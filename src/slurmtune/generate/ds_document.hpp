@@ -14,6 +14,9 @@ namespace slurmtune {
 [[nodiscard]] Expected<Json> ds_document(const StudySpec& spec, const Configuration& configuration,
                                          DsConfigUse use);
 
+/// What is at a dotted path (`zero_optimization.stage`), or null.
+[[nodiscard]] const Json* json_at(const Json& document, std::string_view path);
+
 /// The number or word under a key of a ds_config, as arg_mappings name it: a dotted path, or the
 /// name of a key that is anywhere in the document, outermost first. Nothing for "auto", for lists
 /// and objects, and for keys that are not there.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/generate/ds_document.hpp"
 #include "slurmtune/generate/label.hpp"
 #include "slurmtune/generate/task_time.hpp"
 
@@ -61,20 +62,6 @@ Expected<void> flatten(const Json& object, const std::string& prefix, std::strin
   return {};
 }
 
-/// What is at a dotted path, or null.
-const Json* at_path(const Json& document, std::string_view path) {
-  const Json* at = &document;
-  while (!path.empty()) {
-    const std::size_t dot = path.find('.');
-    if (!at->is_object()) return nullptr;
-    const auto found = at->find(std::string(path.substr(0, dot)));
-    if (found == at->end()) return nullptr;
-    at = &*found;
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return at;
-}
-
 }  // namespace
 
 Expected<StageTemplate> load_template(std::string_view text, std::string_view where) {
@@ -93,8 +80,8 @@ Expected<StageTemplate> fill_template(const StageTemplate& stage_template,
   SLURMTUNE_TRY(const Json user, parse_json(user_config, where));
   StageTemplate filled = stage_template;
   for (auto& [path, choices] : filled.choices) {
-    const Json* value = at_path(user, path);
-    if (path == stage_path || value == nullptr || *value == "auto") continue;
+    const Json* value = json_at(user, path);
+    if (path == stage_path || value == nullptr || value->is_null() || *value == "auto") continue;
     SLURMTUNE_TRY(choices, choices_of(*value, fmt::format("{}: {}", where, path)));
   }
   return filled;

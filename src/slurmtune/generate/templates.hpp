@@ -38,8 +38,8 @@ struct StageTemplate {
 [[nodiscard]] Expected<StageTemplate> load_template(std::string_view text, std::string_view where);
 
 /// Puts the user's ds_config (JSON) over a template: at a path that both have, the user's value is
-/// the only choice, the user's list the choices, and "auto" leaves the template's. The ZeRO stage
-/// stays the template's. Keys that only the user has are not added. Errors as load_template.
+/// the only choice, the user's list the choices, and "auto" or null leaves the template's. The ZeRO
+/// stage stays the template's. Keys that only the user has are not added. Errors as load_template.
 [[nodiscard]] Expected<StageTemplate> fill_template(const StageTemplate& stage_template,
                                                     std::string_view user_config);
 

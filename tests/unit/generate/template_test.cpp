@@ -67,15 +67,17 @@ TEST_CASE("S-03: load_template refuses what has no meaning, and says where", "[g
 }
 
 TEST_CASE("S-03: fill_template lets the user's value and the user's list win", "[generate]") {
-  const StageTemplate stage_template =
-      loaded(R"({"zero_optimization":{"stage":2,"reduce_bucket_size":[1,2],"x":[1,2],"y":3}})");
+  const StageTemplate stage_template = loaded(
+      R"({"zero_optimization":{"stage":2,"reduce_bucket_size":[1,2],"x":[1,2],"y":3,"z":4}})");
   const auto filled = fill_template(
       stage_template,
-      R"({"zero_optimization":{"stage":0,"reduce_bucket_size":7,"x":[8,9],"y":"auto"},"fp16":{}})");
+      R"({"zero_optimization":{"stage":0,"reduce_bucket_size":7,"x":[8,9],"y":"auto","z":null},)"
+      R"("fp16":{}})");
   REQUIRE(filled);
   CHECK(filled->choices.at(std::string(bucket)) == integers({7}));
   CHECK(filled->choices.at("zero_optimization.x") == integers({8, 9}));
   CHECK(filled->choices.at("zero_optimization.y") == integers({3}));
+  CHECK(filled->choices.at("zero_optimization.z") == integers({4}));
   CHECK(filled->choices.at("zero_optimization.stage") == integers({2}));
   CHECK(filled->choices.size() == stage_template.choices.size());
 }
