@@ -16,8 +16,6 @@
 
 #include "slurmtune/execute/spawn.hpp"
 
-extern char** environ;
-
 namespace slurmtune {
 namespace {
 

@@ -147,10 +147,11 @@ Expected<std::vector<SbatchDirective>> read_directives(std::string_view script) 
 
 std::optional<std::string> directive_value(const std::vector<SbatchDirective>& directives,
                                            std::string_view key) {
-  for (auto it = directives.rbegin(); it != directives.rend(); ++it) {
-    if (it->key == key) return it->value;
+  std::optional<std::string> last;
+  for (const SbatchDirective& directive : directives) {
+    if (directive.key == key) last = directive.value;
   }
-  return std::nullopt;
+  return last;
 }
 
 std::string format_walltime(std::chrono::seconds walltime) {

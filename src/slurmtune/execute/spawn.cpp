@@ -18,8 +18,6 @@
 
 #include "slurmtune/execute/process.hpp"
 
-extern char** environ;
-
 namespace slurmtune {
 namespace {
 

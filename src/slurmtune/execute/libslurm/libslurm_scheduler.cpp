@@ -139,7 +139,7 @@ class LibslurmScheduler final : public Scheduler {
     for (std::uint32_t i = 0; jobs && i < jobs->record_count; ++i) {
       const slurm_job_info_t& job = jobs->job_array[i];
       if (job.name == nullptr || name != job.name) continue;
-      if (!newest || *newest < id_of(job)) newest = id_of(job);
+      if (!newest || newest->number < id_of(job).number) newest = id_of(job);
     }
     return newest;
   }

@@ -81,10 +81,11 @@ Expected<JobId> LocalScheduler::submit(const JobRequest& request) {
 }
 
 Expected<std::optional<JobId>> LocalScheduler::find(const std::string& name) {
-  for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) {
-    if (job->request.name == name) return std::optional(job->id);
+  std::optional<JobId> newest;
+  for (const Job& job : jobs_) {
+    if (job.request.name == name) newest = job.id;
   }
-  return std::optional<JobId>();
+  return newest;
 }
 
 Expected<std::vector<JobReport>> LocalScheduler::report(std::span<const JobId> jobs) {

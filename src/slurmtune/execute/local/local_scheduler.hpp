@@ -40,12 +40,12 @@ class LocalScheduler final : public Scheduler {
   explicit LocalScheduler(LocalOptions options = {});
   ~LocalScheduler() override;
 
-  [[nodiscard]] Expected<JobId> submit(const JobRequest& job) override;
+  [[nodiscard]] Expected<JobId> submit(const JobRequest& request) override;
   [[nodiscard]] Expected<std::optional<JobId>> find(const std::string& name) override;
   [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override;
-  [[nodiscard]] Expected<void> cancel(JobId job) override;
-  [[nodiscard]] Expected<void> cancel_tasks(JobId job, std::int64_t first,
-                                            std::int64_t end) override;
+  [[nodiscard]] Expected<void> cancel(JobId id) override;
+  [[nodiscard]] Expected<void> cancel_tasks(JobId id, std::int64_t first,
+                                            std::int64_t end_index) override;
   [[nodiscard]] std::string description() const override { return "local"; }
 
   enum class Activity { busy, waiting, idle };

@@ -142,7 +142,7 @@ class SlurmCli final : public Scheduler {
   static std::optional<JobId> newest(std::string_view squeue_output) {
     std::optional<JobId> id;
     for (const JobReport& report : parse_squeue(squeue_output)) {
-      if (!id || *id < report.job) id = report.job;
+      if (!id || id->number < report.job.number) id = report.job;
     }
     return id;
   }
