@@ -107,8 +107,8 @@ Classified failed(const TrialEnd& end) {
     classified.reason = "rule:kernel-oom-kill";
     return classified;
   }
-  const bool not_run =
-      evidence.exit_code == exit_not_found || evidence.exit_code == exit_not_executable;
+  const int code = evidence.exit_code.value_or(0);
+  const bool not_run = code == exit_not_found || code == exit_not_executable;
   if (not_run && end.steps_seen == 0) {
     classified.outcome = Outcome::launch_error;
     classified.reason = fmt::format("exit {}", *evidence.exit_code);

@@ -83,7 +83,10 @@ Environment parse_environment(std::string_view bytes) {
 std::vector<std::string> environment_entries(const Environment& environment) {
   std::vector<std::string> entries;
   entries.reserve(environment.size());
-  for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) {
+    entries.push_back(name);
+    entries.back().append("=").append(value);
+  }
   return entries;
 }
 
@@ -114,8 +117,8 @@ std::optional<std::string> find_executable(const std::string& name, const Enviro
   const std::string search = variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (std::size_t at = 0; at <= search.size();) {
     const std::size_t end = std::min(search.find(':', at), search.size());
-    const std::string folder = end == at ? workdir : search.substr(at, end - at);
-    std::string path = folder + "/" + name;
+    std::string path = end == at ? workdir : search.substr(at, end - at);
+    path.append("/").append(name);
     if (is_executable_file(path)) return path;
     at = end + 1;
   }

@@ -13,6 +13,9 @@ namespace {
 using enum Outcome;
 using enum RuleScope;
 
+// std::regex recurses once a character.
+constexpr std::size_t line_bytes_max = 2048;
+
 // Regular expressions of one line each; an exception of Python stands at the line's beginning.
 constexpr FailureRule rules[] = {
     {"no-space", storage_error, any, R"(^[^:]+:.*No space left on device)"},
@@ -137,7 +140,6 @@ OutputLine strip_prefix(std::string_view line) {
 
 std::optional<RuleMatch> match_failure(std::span<const std::string> lines,
                                        const FailureContext& context) {
-  constexpr std::size_t line_bytes_max = 2048;  // std::regex recurses once a character
   for (std::size_t i = 0; i < std::size(rules); ++i) {
     if (!applies(rules[i], context)) continue;
     for (std::size_t step = 0; step < lines.size(); ++step) {
@@ -183,12 +185,13 @@ std::string_view telling_line(std::span<const std::string> lines) {
       R"(|^\S+: ([Ff]atal |FATAL )?[Ee]rror|^terminate called|^[Ff]atal)"
       R"(|: [Ee]rror: |[Aa]ssertion .*failed)");
   std::string_view last;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (is_launcher_line(*line)) continue;
-    const std::string_view text = std::string_view(*line).substr(0, 2048);
+  for (std::size_t back = 1; back <= lines.size(); ++back) {
+    const std::string& line = lines[lines.size() - back];
+    if (is_launcher_line(line)) continue;
+    const std::string_view text = std::string_view(line).substr(0, line_bytes_max);
     if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
-    if (std::regex_search(text.begin(), text.end(), error_form)) return *line;
-    if (last.empty()) last = *line;
+    if (std::regex_search(text.begin(), text.end(), error_form)) return line;
+    if (last.empty()) last = line;
   }
   if (last.empty() && !lines.empty()) last = lines.back();
   return last;

@@ -17,7 +17,7 @@ class LineSplitter {
   void finish(const std::function<void(std::string_view)>& on_line);
 
  private:
-  static constexpr std::size_t line_bytes_max = 16 * 1024;
+  static constexpr std::size_t line_bytes_max = std::size_t{16} * 1024;
 
   std::string rest_;
 };

@@ -29,6 +29,8 @@ struct RankNames {
 
 constexpr RankNames open_mpi{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                              "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", ""};
+// MPICH and Intel MPI; the local rank is Hydra's alone, so that srun --mpi=pmi2 is not mistaken.
+constexpr RankNames hydra{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
 // SLURM_NTASKS may be the job's; SLURM_STEP_NUM_TASKS is the step's.
 constexpr RankNames slurm{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "",
                           "SLURM_NODEID"};
@@ -64,6 +66,21 @@ void set_all(const Environment& environment, const RankNames& names, Environment
   copy(names.node, "NODE_RANK");
 }
 
+/// As execve(2) wants it: the texts, and a null pointer after them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Who started this rank. Hydra may do so by srun, whose own words are about its proxies then.
+const RankNames& names_in(const Environment& environment) {
+  if (environment.contains(std::string(open_mpi.rank))) return open_mpi;
+  return environment.contains(std::string(hydra.local_rank)) ? hydra : slurm;
+}
+
 int number_or(const Environment& environment, const std::string& name, int otherwise) {
   const auto text = variable(environment, name);
   int value = otherwise;
@@ -75,16 +92,16 @@ int number_or(const Environment& environment, const std::string& name, int other
 
 Expected<Environment> rank_variables(const Environment& environment) {
   Environment variables;
-  const bool by_open_mpi = environment.contains(std::string(open_mpi.rank));
-  set_all(environment, by_open_mpi ? open_mpi : slurm, variables);
+  const RankNames& names = names_in(environment);
+  set_all(environment, names, variables);
   if (!variables.contains("RANK") || !variables.contains("WORLD_SIZE")) {
     return invalid_input(
-        "rank-env: no rank: neither OMPI_COMM_WORLD_RANK nor SLURM_PROCID is set; it is started "
-        "by mpirun or srun only");
+        "rank-env: no rank: none of OMPI_COMM_WORLD_RANK, PMI_RANK and SLURM_PROCID is set; it is "
+        "started by mpirun or srun only");
   }
-  if (by_open_mpi) {
+  if (names.node.empty()) {
     // Ranks fill node after node (mpirun's --map-by slot), so the node follows from the rank.
-    const int local_size = number_or(variables, "LOCAL_WORLD_SIZE", 1);
+    const int local_size = std::max(1, number_or(variables, "LOCAL_WORLD_SIZE", 1));
     variables["NODE_RANK"] = std::to_string(number_or(variables, "RANK", 0) / local_size);
   } else {
     const int node = number_or(variables, "NODE_RANK", 0);
@@ -115,13 +132,9 @@ int run_rank_env(std::span<const std::string> argv) {
   for (auto& [name, value] : *variables) environment[name] = std::move(value);
 
   std::vector<std::string> entries = environment_entries(environment);
-  std::vector<char*> pointers;
-  for (std::string& entry : entries) pointers.push_back(entry.data());
-  pointers.push_back(nullptr);
+  std::vector<char*> pointers = pointers_to(entries);
   std::vector<std::string> words(argv.begin(), argv.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = pointers_to(words);
   ::execvpe(arguments.front(), arguments.data(), pointers.data());
   const int problem = errno;
   fmt::print(stderr, "slurmtune-runner: rank-env: cannot execute '{}': {}\n", words.front(),

@@ -12,8 +12,9 @@ namespace slurmtune {
 /// What a rank of a trial is told (formats.md, section 7), from what its launcher told it: RANK,
 /// WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, LOCAL_SIZE and NODE_RANK, and PYTHONUNBUFFERED=1.
 /// MASTER_ADDR and MASTER_PORT are already there: the runner chose them.
-/// Errors: invalid_input if neither Open MPI nor Slurm told a rank.
-/// Source: mpirun(1), "ENVIRONMENT"; srun(1), "OUTPUT ENVIRONMENT VARIABLES".
+/// Errors: invalid_input if neither Open MPI, nor Hydra (MPICH, Intel MPI), nor Slurm told a rank.
+/// Source: mpirun(1), "ENVIRONMENT"; srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Intel MPI reference,
+/// "Hydra environment variables".
 [[nodiscard]] Expected<Environment> rank_variables(const Environment& environment);
 
 /// `slurmtune-runner rank-env -- argv…`: becomes the program `argv` with these variables.

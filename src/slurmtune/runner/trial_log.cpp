@@ -23,7 +23,8 @@ Expected<void> TrialLog::add(std::string_view bytes) {
   seen_ += bytes.size();
   tail_ += bytes;
   if (tail_.size() > 2 * tail_bytes) tail_.erase(0, tail_.size() - tail_bytes);
-  if (written_ + waiting_.size() + bytes.size() > whole_bytes_max) return {};
+  full_ = full_ || written_ + waiting_.size() + bytes.size() > whole_bytes_max;
+  if (full_) return {};
   waiting_ += bytes;
   if (waiting_.size() < tail_bytes) return {};
   return flush();

@@ -30,8 +30,8 @@ class TrialLog {
   [[nodiscard]] Expected<void> close(KeepLog keep);
 
  private:
-  static constexpr std::size_t tail_bytes = 64 * 1024;
-  static constexpr std::uint64_t whole_bytes_max = 64 * 1024 * 1024;
+  static constexpr std::size_t tail_bytes = std::size_t{64} * 1024;
+  static constexpr std::uint64_t whole_bytes_max = std::uint64_t{64} * 1024 * 1024;
 
   [[nodiscard]] Expected<void> write(std::string_view bytes);
 
@@ -39,6 +39,7 @@ class TrialLog {
   Descriptor file_;
   std::string waiting_;
   std::string tail_;
+  bool full_ = false;
   std::uint64_t written_ = 0;
   std::uint64_t seen_ = 0;
 };

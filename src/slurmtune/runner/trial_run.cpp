@@ -60,6 +60,7 @@ class RunningTrial {
   [[nodiscard]] bool has_failed_rank(double now) const;
   Expected<void> end_all();
   Expected<bool> wait_for_end(double seconds);
+  Expected<void> hear_of_stop();
   TrialResult result();
 
   StopSignals& stop_;
@@ -198,6 +199,17 @@ Expected<void> RunningTrial::end_all() {
   return {};
 }
 
+/// Slurm tells all processes of a task at once: the trial may hear of its end before we do.
+Expected<void> RunningTrial::hear_of_stop() {
+  constexpr double settle_s = 0.5;
+  constexpr int exit_terminated = 128 + SIGTERM;
+  const bool terminated = end_->signal == SIGTERM || end_->exit_code == exit_terminated;
+  const double until = now_s() + (terminated ? settle_s : 0.0);
+  while (!stop_.requested() && now_s() < until) SLURMTUNE_CHECK(look(poll_ms / 5));
+  ended_by_us_ = stop_.requested();
+  return {};
+}
+
 TrialResult RunningTrial::result() {
   const StepMeter& meter = watch_.meter();
   const StepSummary summary = meter.summary();
@@ -230,8 +242,7 @@ Expected<TrialResult> RunningTrial::run(const std::function<Expected<void>()>& t
   SLURMTUNE_CHECK(follow(tick));
   const bool by_itself = end_.has_value();
   SLURMTUNE_CHECK(end_all());
-  // Slurm tells all processes of a task at once: the trial may hear of it before we do.
-  if (by_itself && end_ && end_->exit_code != 0) ended_by_us_ = stop_.requested();
+  if (by_itself && end_ && end_->exit_code != 0) SLURMTUNE_CHECK(hear_of_stop());
   TrialResult ended = result();
   const bool failed = ended.verdict.outcome != Outcome::ok;
   SLURMTUNE_CHECK(log_.close(failed ? KeepLog::whole : KeepLog::tail));

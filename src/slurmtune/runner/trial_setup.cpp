@@ -52,6 +52,8 @@ Environment trial_environment(const TrialFrame& frame, const TrialCommand& comma
                               const fs::path& metrics) {
   Environment environment = frame.environment;
   for (const auto& [name, value] : command.env) environment[name] = value;
+  // Python holds back what it prints into a pipe, and steps are timed by their lines.
+  environment.emplace("PYTHONUNBUFFERED", "1");
   environment["SLURMTUNE_EXPERIMENT"] = experiment.id.text;
   environment["SLURMTUNE_METRICS"] = metrics.string();
   environment["SLURMTUNE_WORK"] = place.work;

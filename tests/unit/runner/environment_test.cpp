@@ -79,6 +79,21 @@ TEST_CASE("rank_variables: Open MPI's words become RANK, WORLD_SIZE and so on", 
                                   {"PYTHONUNBUFFERED", "1"}});
 }
 
+TEST_CASE("rank_variables: Hydra's words come before those of the srun that it may use",
+          "[runner]") {
+  const auto variables = rank_variables({{"PMI_RANK", "3"},
+                                         {"PMI_SIZE", "4"},
+                                         {"MPI_LOCALRANKID", "1"},
+                                         {"MPI_LOCALNRANKS", "2"},
+                                         {"SLURM_PROCID", "1"},
+                                         {"SLURM_STEP_NUM_TASKS", "2"}});
+  REQUIRE(variables.has_value());
+  CHECK(variables->at("RANK") == "3");
+  CHECK(variables->at("WORLD_SIZE") == "4");
+  CHECK(variables->at("LOCAL_RANK") == "1");
+  CHECK(variables->at("NODE_RANK") == "1");
+}
+
 TEST_CASE("rank_variables: Slurm's words do, with uneven nodes", "[runner]") {
   const auto variables = rank_variables({{"SLURM_PROCID", "6"},
                                          {"SLURM_STEP_NUM_TASKS", "7"},
