@@ -88,7 +88,7 @@ TEST_CASE("create_study: the same input again finds the study; another one is re
   CHECK(home.entries() == before);
 }
 
-TEST_CASE("create_study: what fails leaves nothing behind", "[tune]") {
+TEST_CASE("F-02: a study that cannot be created is a value, and leaves nothing behind", "[tune]") {
   const Home home("snapshot = [\"*.py\"]\n");
   const auto before = home.entries();
   const auto created = create_study(home.load(), home.directory.path() / "s", noon);
