@@ -21,8 +21,8 @@ class CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
+  using pointer = const char*;    // NOLINT(readability-identifier-naming)
+  using reference = const char&;  // NOLINT(readability-identifier-naming)
 
   CountingIterator(const char* at, int* line) : at_(at), line_(line) {}
 

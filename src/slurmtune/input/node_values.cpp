@@ -12,9 +12,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-std::string text_or(const Node& table, std::string_view key, std::string fallback) {
+std::string text_or(const Node& table, std::string_view key, std::string_view fallback) {
   const Node* node = table.find(key);
-  return node != nullptr && node->kind == Node::Kind::string ? node->text : std::move(fallback);
+  return node != nullptr && node->kind == Node::Kind::string ? node->text : std::string(fallback);
 }
 
 std::int64_t integer_or(const Node& table, std::string_view key, std::int64_t fallback) {

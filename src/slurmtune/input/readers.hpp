@@ -84,7 +84,8 @@ struct FlagValue {
 
 // --- Values of checked nodes ---
 
-[[nodiscard]] std::string text_or(const Node& table, std::string_view key, std::string fallback);
+[[nodiscard]] std::string text_or(const Node& table, std::string_view key,
+                                  std::string_view fallback);
 [[nodiscard]] std::int64_t integer_or(const Node& table, std::string_view key,
                                       std::int64_t fallback);
 [[nodiscard]] double real_or(const Node& table, std::string_view key, double fallback);

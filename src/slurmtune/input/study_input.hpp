@@ -21,7 +21,7 @@ struct ReferencedFiles {
 };
 
 /// Errors: invalid_input with `path:line: ` if the text is no TOML or these keys are not strings.
-[[nodiscard]] Expected<ReferencedFiles> referenced_files(const SourceText& study);
+[[nodiscard]] Expected<ReferencedFiles> referenced_files(const SourceText& source);
 
 /// Everything that is asked, as texts.
 struct StudySources {
@@ -42,7 +42,7 @@ struct StudyInput {
 [[nodiscard]] Expected<StudyInput> read_study(const StudySources& sources);
 
 /// Parses one site file alone. Errors as above.
-[[nodiscard]] Expected<Site> parse_site(const SourceText& site);
+[[nodiscard]] Expected<Site> parse_site(const SourceText& source);
 
 /// JSON Schema (draft 2020-12) of one input format, made from the same table of keys that the
 /// parser checks against: `study`, `site`. Also `verdict`, `manifest`, `decision` for readers of

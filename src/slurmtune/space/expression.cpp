@@ -165,6 +165,7 @@ Expected<double> Expression::evaluate(const std::map<std::string, double>& varia
     const auto found = variables.find(compiled_->names[i]);
     if (found == variables.end()) {
       std::vector<std::string> known;
+      known.reserve(variables.size());
       for (const auto& [name, unused] : variables) known.push_back(name);
       return compiled_->fail_unknown(compiled_->names[i], known);
     }

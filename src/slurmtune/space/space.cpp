@@ -154,9 +154,11 @@ Expected<Configuration> Space::complete(Values partial) const {
   Variables variables = constants();
   for (const Parameter& parameter : parameters_) {
     const auto given = partial.find(parameter.name);
-    const bool there = given != partial.end();
-    Value value = there ? std::move(given->second) : defaults_.at(parameter.name);
-    if (there) partial.erase(given);
+    Value value = defaults_.at(parameter.name);
+    if (given != partial.end()) {
+      value = std::move(given->second);
+      partial.erase(given);
+    }
     if (!applies(parameter, variables)) continue;
     if (is_accumulation(parameter)) {
       const auto micro_batch = configuration.integer(micro_batch_parameter);
