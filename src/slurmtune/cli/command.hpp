@@ -4,9 +4,11 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "slurmtune/base/error.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace slurmtune {
 

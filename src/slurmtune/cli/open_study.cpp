@@ -18,7 +18,9 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   ExecutorOptions options;
   std::unique_ptr<Scheduler> scheduler;
   if (!study.is_local()) {
-    SLURMTUNE_TRY(scheduler, make_slurm_scheduler());
+    ClientChoice choice;
+    choice.note = [](const std::string& line) { spdlog::info("{}", line); };
+    SLURMTUNE_TRY(scheduler, make_slurm_scheduler(choice));
   } else if (part == LocalPart::foreground) {
     LocalOptions local;
     for (const JobRecord& job : study.state.jobs) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/sinks/sink.h>
 #include <spdlog/sinks/sink.h>
 #include <spdlog/spdlog.h>
 

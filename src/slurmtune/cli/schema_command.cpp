@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <memory>
 
+#include <CLI/CLI.hpp>
+
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/input/study_input.hpp"

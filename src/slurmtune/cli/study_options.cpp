@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 namespace slurmtune {

@@ -3,10 +3,12 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/tune/create_study.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace slurmtune {
 

@@ -144,7 +144,9 @@ TEST_CASE("load_study: files that are not there are bad input, named with what t
   };
   CHECK_FALSE(load_study(directory / "none.toml", {}));
   CHECK(load_study(directory.path(), {}).error().message.find("directory") != std::string::npos);
-  const std::string head = "format = 1\nname = \"x\"\n[trial]\ncommand = [\"a\"]\n";
+  const std::string head =
+      "format = 1\nname = \"x\"\n[trial]\ncommand = [\"a\", \"{p:n}\"]\n"
+      "[[parameter]]\nname = \"n\"\ntype = \"int\"\nvalues = [1, 2]\n";
   CHECK(message(head + "[deepspeed]\nconfig = \"gone.json\"\n").find("gone.json") !=
         std::string::npos);
   CHECK(message(head + "[slurm]\nsite = \"genric\"\n").find("'generic'") != std::string::npos);

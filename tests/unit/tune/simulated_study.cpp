@@ -53,6 +53,7 @@ launcher = "srun"
 command = ["train", "--deepspeed_config", "{ds_config}"]
 [deepspeed]
 config = "ds_config.json"
+zero_stages = "all"
 [measure]
 startup_s = 60
 stall_s = 30
