@@ -69,9 +69,23 @@ tl::unexpected<Error> left_unfinished(const OpenStudy& study, std::string_view w
                   why, study.autotuner->directory().root().string()));
 }
 
+/// The jobs of a local study are known to one process only: a second one would run them again.
+Expected<void> check_alone(const OpenStudy& study) {
+  const World world = real_world();
+  for (const JobRecord& job : study.state.jobs) {
+    if (job.by.empty() || job.by == world.who || !world.is_running(job.by)) continue;
+    return unavailable(
+        fmt::format("{}: {} is working on this study; wait until it is done, or end "
+                    "that process first",
+                    study.autotuner->directory().root().string(), job.by));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<ExitCode> run_local_study(OpenStudy& study) {
+  SLURMTUNE_CHECK(check_alone(study));
   Autotuner& autotuner = *study.autotuner;
   SLURMTUNE_CHECK(autotuner.advance({Role::resume, 0}));
   const InterruptGuard guard;

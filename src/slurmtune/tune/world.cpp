@@ -12,6 +12,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "slurmtune/study/files.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -34,11 +36,26 @@ std::optional<std::int64_t> integer_in_environment(const char* name) {
   return text == nullptr ? std::nullopt : integer_of(text);
 }
 
-bool is_dead(const std::string& who) {
+/// The process of `host:pid`, if that is this host.
+std::optional<pid_t> process_here(const std::string& who) {
   const std::size_t colon = who.rfind(':');
-  if (colon == std::string::npos || who.substr(0, colon) != host_name()) return false;
+  if (colon == std::string::npos || who.substr(0, colon) != host_name()) return std::nullopt;
   const auto pid = integer_of(std::string_view(who).substr(colon + 1));
-  return pid && *pid > 0 && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+  if (!pid || *pid <= 0) return std::nullopt;
+  return static_cast<pid_t>(*pid);
+}
+
+bool is_dead(const std::string& who) {
+  const auto pid = process_here(who);
+  return pid && ::kill(*pid, 0) != 0 && errno == ESRCH;
+}
+
+/// The name is compared because numbers of processes are used again.
+bool is_running(const std::string& who) {
+  const auto pid = process_here(who);
+  if (!pid || ::kill(*pid, 0) != 0) return false;
+  const auto name = read_file(fmt::format("/proc/{}/comm", *pid));
+  return name && name->starts_with("slurmtune");
 }
 
 }  // namespace
@@ -50,6 +67,7 @@ World real_world() {
   };
   world.sleep = [](std::chrono::milliseconds span) { std::this_thread::sleep_for(span); };
   world.is_dead = is_dead;
+  world.is_running = is_running;
   world.who = fmt::format("{}:{}", host_name(), ::getpid());
   // Of an array task the number of its array: what is cancelled is whole arrays, never ourselves.
   world.own_job = integer_in_environment("SLURM_ARRAY_JOB_ID");

@@ -18,6 +18,8 @@ struct World {
   std::function<void(const std::string&)> say;  ///< progress, one line each; may be empty
   /// Whether the process `host:pid` is known to be gone; false if that cannot be told.
   std::function<bool(const std::string&)> is_dead;
+  /// Whether `host:pid` is a slurmtune that runs on this host; false if that cannot be told.
+  std::function<bool(const std::string&)> is_running;
   std::string who;                                ///< this process, `host:pid`
   std::optional<std::int64_t> own_job;            ///< the job, or array, that this runs in
   bool in_array = false;                          ///< this process runs in a task of an array
