@@ -182,6 +182,7 @@ Expected<ExitCode> print_report(OpenStudy& study, bool as_json) {
   } else {
     print(report_text(report, colour_of_output()));
   }
+  if (result.stop == Stop::storage_error) return ExitCode::failed;
   return result.best ? ExitCode::done : ExitCode::no_result;
 }
 

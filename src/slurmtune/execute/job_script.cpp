@@ -160,12 +160,8 @@ std::string runner_launch(const JobScript& script) {
 }
 
 std::string setup_lines(const JobScript& script) {
-  std::vector<std::string> lines = script.site.modules;
-  if (script.kind == JobKind::array) {
-    lines.insert(lines.end(), script.setup.begin(), script.setup.end());
-  }
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : script.site.modules) text += line + "\n";
   return text;
 }
 

@@ -34,7 +34,6 @@ struct JobScript {
   std::int64_t tasks = 1;
   std::int64_t first_slice = 0;  ///< of task 0
   int nodes_per_task = 1;
-  std::vector<std::string> setup;  ///< the trial's shell lines
 };
 
 /// The script of a stage's array at its planned size.

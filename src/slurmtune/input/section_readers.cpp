@@ -170,6 +170,8 @@ Expected<BudgetSpec> read_budget(const Node& node, std::string_view path) {
                      fmt::format("budget.window = \"{}\" is not a span of a day", window->text),
                      "write \"20:00-07:00\"");
     }
+    return fail_at(path, window->line, "budget.window is not supported by this version yet",
+                   "take it out, and bound the study by budget.finish_by");
   }
   return budget;
 }

@@ -64,6 +64,11 @@ Expected<void> read_slurm(const Node& study, StudySpec& spec, Site& site) {
   if (slurm == nullptr) return {};
   SLURMTUNE_CHECK(apply_site_keys(*slurm, spec.path, site));
   spec.lanes = static_cast<int>(integer_or(*slurm, "lanes", spec.lanes));
+  if (spec.lanes > 1) {
+    return fail_at(spec.path, slurm->find("lanes")->line,
+                   fmt::format("slurm.lanes = {} is not supported by this version yet", spec.lanes),
+                   "write 1, or take it out: tasks run one experiment at a time");
+  }
   const Node* submit = slurm->find("submit");
   if (submit == nullptr) return {};
   spec.submit = static_cast<SubmitMode>(word_index(*slurm_keys().find("submit"), submit->text));

@@ -20,6 +20,7 @@
 #include "slurmtune/runner/task_loop.hpp"
 #include "slurmtune/runner/task_setting.hpp"
 #include "slurmtune/runner/trial_setup.hpp"
+#include "slurmtune/study/register_job.hpp"
 
 namespace slurmtune {
 
@@ -164,6 +165,17 @@ TaskStart task_start_of(const StudyFiles& files, const TaskSetting& setting, std
   return start;
 }
 
+/// Tells the journal of this array, which may have been submitted by hand.
+Expected<void> tell_journal(const StudyFiles& files, const TaskSetting& setting,
+                            std::int64_t slice) {
+  return register_own_job(files.directory, wall_clock,
+                          {.stage = files.stage,
+                           .kind = JobKind::array,
+                           .job = setting.array_job,
+                           .first_slice = slice - setting.task,
+                           .tasks = setting.array_tasks});
+}
+
 Expected<void> check_nodes(const StudyFiles& files, const TaskSetting& setting) {
   const int wanted = files.input.spec.trial.nodes;
   if (!setting.in_slurm_job || static_cast<int>(setting.nodes.size()) >= wanted) return {};
@@ -188,6 +200,7 @@ Expected<void> run_array_task(const ArrayTaskRequest& request) {
                 task_setting(request.environment, *files.manifest, files.input.site, request.nodes,
                              wall_clock()));
   SLURMTUNE_CHECK(check_nodes(files, setting));
+  SLURMTUNE_CHECK(tell_journal(files, setting, request.slice));
   const auto verdicts = files.directory.verdicts(request.stage);
   SLURMTUNE_TRY(const auto earlier, earlier_shards(verdicts, setting.array_job, request.slice));
   const auto experiments = open_experiments(*files.manifest, request.slice, earlier);

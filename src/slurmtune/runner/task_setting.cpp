@@ -47,6 +47,8 @@ Expected<TaskSetting> task_setting(const Environment& environment, const Manifes
   setting.array_job = *job;
   SLURMTUNE_TRY(const auto task, number(environment, {"SLURMTUNE_TASK", "SLURM_ARRAY_TASK_ID"}));
   setting.task = task.value_or(0);
+  SLURMTUNE_TRY(const auto tasks, number(environment, {"SLURM_ARRAY_TASK_COUNT"}));
+  setting.array_tasks = std::max<std::int64_t>(tasks.value_or(1), setting.task + 1);
   SLURMTUNE_TRY(const auto restart, number(environment, {"SLURM_RESTART_COUNT"}));
   setting.restart = static_cast<int>(std::clamp<std::int64_t>(restart.value_or(0), 0, 9'999));
   setting.in_slurm_job = environment.contains("SLURM_JOB_ID");

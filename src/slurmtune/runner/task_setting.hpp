@@ -18,6 +18,7 @@ namespace slurmtune {
 struct TaskSetting {
   std::int64_t array_job = 0;
   std::int64_t task = 0;
+  std::int64_t array_tasks = 1;  ///< of the whole array, as it was submitted
   int restart = 0;
   bool in_slurm_job = false;
   std::vector<std::string> nodes;  ///< of the runner's ranks, in rank order
@@ -29,7 +30,8 @@ struct TaskSetting {
 
 /// Reads the setting from the environment.
 /// - array job: SLURMTUNE_JOB (a scheduler of ours), else SLURM_ARRAY_JOB_ID, else SLURM_JOB_ID;
-///   task: SLURMTUNE_TASK, else SLURM_ARRAY_TASK_ID, else 0; restart: SLURM_RESTART_COUNT.
+///   task: SLURMTUNE_TASK, else SLURM_ARRAY_TASK_ID, else 0; restart: SLURM_RESTART_COUNT;
+///   tasks: SLURM_ARRAY_TASK_COUNT, else 1.
 /// - end: SLURM_JOB_END_TIME, else the task's start and the manifest's walltime if Slurm runs us.
 /// - start: SLURMTUNE_STARTED (the job script's first line), else `now`.
 /// Errors: invalid_input if no job is told, or a number is none.

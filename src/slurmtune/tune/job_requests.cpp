@@ -28,7 +28,6 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   const auto index = plan.index_of(action.stage);
   SLURMTUNE_ASSERT(index.has_value());
   if (*index > 0) script.previous = plan.stages[*index - 1].name;
-  script.setup = input.spec.trial.setup;
   script = array_script(std::move(script), plan.stages[*index]);
   script.tasks = action.tasks.value_or(1);
   script.first_slice = action.first_slice;

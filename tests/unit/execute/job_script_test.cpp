@@ -123,7 +123,7 @@ TEST_CASE("render_job_script: a task runs its slice, locally by the runner alone
   write_programs(directory);
   JobScript script = array_of(directory / "a b");
   script.first_slice = 8;
-  script.setup = {"echo \"set up ${undefined:-}$also_undefined\""};
+  script.site.modules = {"echo \"set up ${undefined:-}$also_undefined\""};
   const auto text = render_job_script(script);
   REQUIRE(text);
   const std::string path = "PATH=" + directory / "path" + ":/usr/bin:/bin";
