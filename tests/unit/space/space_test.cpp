@@ -114,7 +114,7 @@ TEST_CASE("space: the constraint of the published format holds in every configur
   const Space space = good(deepspeed_space(
       "[batch]\nglobal = 64\n[[constraint]]\n"
       "expr = \"micro_batch * gradient_accumulation * data_parallel == global_batch\"\n"));
-  CHECK(space.enumerate(100)->size() == 4 * 4);
+  CHECK(space.enumerate(100)->size() == 16);
 }
 
 TEST_CASE("space: a conditional parameter is there exactly where its condition holds", "[space]") {
@@ -146,7 +146,7 @@ TEST_CASE("space: enumerate gives each contained configuration once, in a fixed 
   const Space space = good(generic_space(study));
   const auto all = space.enumerate(1000);
   REQUIRE(all.has_value());
-  CHECK(all->size() == (3 * 2 + 2 * 1) * 2);
+  CHECK(all->size() == 16);
   CHECK(std::set<Configuration>(all->begin(), all->end()).size() == all->size());
   for (const Configuration& one : *all) CHECK(space.contains(one));
   CHECK(*good(generic_space(study)).enumerate(1000) == *all);
