@@ -12,8 +12,8 @@ namespace slurmtune {
 /// What the array tasks of a stage may be.
 struct SliceLimits {
   std::int64_t tasks_max = 1;
-  std::int64_t per_task = 1;                     ///< experiments that surely end within a task
-  std::int64_t task_node_seconds = 1;            ///< of one task, at its limit
+  std::int64_t per_task = 1;           ///< experiments that surely end within a task
+  std::int64_t task_node_seconds = 1;  ///< of one task, at its limit
   std::optional<std::int64_t> node_seconds_cap = std::nullopt;  ///< of the stage
 };
 

@@ -26,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int poll_ms = 50;
+constexpr std::size_t pipe_bytes = 65'536;  ///< what a pipe of Linux holds
 constexpr double grace_s = 5.0;
 constexpr double remote_grace_s = 5.0;  ///< for srun to kill its ranks on other nodes
 /// A rank failed while others run: when its last words have surely come.
@@ -102,7 +103,7 @@ bool RunningTrial::has_failed_rank(double now) const {
 }
 
 Expected<void> RunningTrial::read_pipe(int fd, LineSplitter& splitter, bool& open) {
-  std::array<char, 64 * 1024> buffer;
+  std::array<char, pipe_bytes> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
   if (count < 0) return {};  // nothing there after all
   const double arrival_s = now_s();
@@ -119,7 +120,7 @@ Expected<void> RunningTrial::read_pipe(int fd, LineSplitter& splitter, bool& ope
 
 Expected<void> RunningTrial::read_metrics() {
   constexpr int reads_max = 64;
-  std::array<char, 16 * 1024> buffer;
+  std::array<char, pipe_bytes> buffer;
   for (int i = 0; i < reads_max; ++i) {
     const ssize_t count = ::read(metrics_.get(), buffer.data(), buffer.size());
     if (count <= 0) break;

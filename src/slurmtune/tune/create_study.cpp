@@ -155,9 +155,9 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   Draft draft(place);
   // What access() allows root, a read-only filesystem still refuses.
   if (const auto made = make_private_directory(draft.path()); !made) {
-    return invalid_input(fmt::format(
-        "{}: cannot create a study here: {}; choose another place with --dir", place.string(),
-        made.error().message));
+    return invalid_input(
+        fmt::format("{}: cannot create a study here: {}; choose another place with --dir",
+                    place.string(), made.error().message));
   }
   const StudyDirectory draft_directory(draft.path());
   SLURMTUNE_CHECK(freeze_input(study, draft_directory));
