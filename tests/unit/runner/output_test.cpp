@@ -56,7 +56,7 @@ TEST_CASE("LineSplitter: lines come out whole, however the bytes arrive", "[runn
 TEST_CASE("LineSplitter: a line without end is cut", "[runner]") {
   const auto lines = split({std::string(40'000, 'x')});
   REQUIRE(lines.size() == 3);
-  CHECK(lines[0].size() == 16 * 1024);
+  CHECK(lines[0].size() == 16384);
   CHECK(lines[0].size() + lines[1].size() + lines[2].size() == 40'000);
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("TrialLog: a success keeps its tail, a failure everything", "[runner]"
     }
     REQUIRE(log->close(keep).has_value());
     const std::string kept = read_file(path).value();
-    CHECK(kept == (keep == KeepLog::tail ? text.substr(text.size() - 64 * 1024) : text));
+    CHECK(kept == (keep == KeepLog::tail ? text.substr(text.size() - 65536) : text));
     fs::remove(path);
   }
 }

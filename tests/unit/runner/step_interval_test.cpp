@@ -63,8 +63,8 @@ TEST_CASE("step_interval: still covers it when steps resemble each other", "[run
 }
 
 TEST_CASE("step_interval: a step that was held up moves it little", "[runner]") {
-  std::vector<double> readings;
-  for (int i = 0; i < 20; ++i) readings.push_back(1.0 + 0.01 * (i % 3 - 1));
+  std::vector<double> readings(20);
+  for (int i = 0; i < 20; ++i) readings[static_cast<std::size_t>(i)] = 1.0 + 0.01 * (i % 3 - 1);
   const auto before = step_interval(readings);
   readings[7] = 30.0;
   const auto after = step_interval(readings);
