@@ -197,6 +197,12 @@ nodes() { local i; for ((i = 1; i <= N; i++)); do echo "n$i"; done; }
 
 load() { [ -r "$ETC/cluster.env" ] || return 1; . "$ETC/cluster.env"; }
 
+escaped() { # -> pids of processes of jobs that no slurmstepd knows any more
+    # Without cgroups a child that was just forked can escape the signal that ends its job.
+    grep -lzx "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2> /dev/null |
+        xargs -r grep -lzx 'SLURMD_NODENAME=n[0-9]*' 2> /dev/null | cut -d/ -f3
+}
+
 ctld_up() { scontrol ping 2> /dev/null | grep -qi 'is UP'; }
 
 all_ready() { # every node has registered (one that is drained by hand will do)
@@ -266,6 +272,8 @@ down() {
     await 3 none_left
     p=$(daemons "*")
     [ -z "$p" ] || { echo "cluster.sh: killing left-over processes:" $p >&2; kill_trees $p; }
+    p=$(escaped)
+    [ -z "$p" ] || kill -KILL $p 2> /dev/null
     rm -f "$RUN"/*.pid "$RUN"/munge.socket*
 }
 
