@@ -193,13 +193,13 @@ Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) 
 Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) {
   const StageName& name = plan_.stages[action.stage].name;
   const auto history = history_of(view, action.stage);
-  SLURMTUNE_TRY(Reduction reduction,
+  SLURMTUNE_TRY(const Reduction reduction,
                 ResultAnalyzer(input_, plan_).reduce(history, spending_of(view)));
   // The proposal is there before the decision that names it; the decision is the point of no
   // return, and the first one wins: another reducer may have seen other verdicts.
   if (reduction.next) {
     SLURMTUNE_TRY(const std::string bytes, render_manifest(*reduction.next));
-    reduction.decision.next.manifest_sha256 = sha256_hex(bytes);
+    SLURMTUNE_ASSERT(reduction.decision.next.manifest_sha256 == sha256_hex(bytes));
     const StageName& next = reduction.next->stage;
     SLURMTUNE_CHECK(make_private_directory(directory_.stage(next)));
     SLURMTUNE_CHECK(publish_file(
