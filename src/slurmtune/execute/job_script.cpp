@@ -97,7 +97,12 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   if (!elsewhere) add_given("constraint", site.constraint);
   if (array) {
     add("nodes", std::to_string(script.nodes_per_task));
-    if (site.exclusive) add("exclusive", "");
+    if (site.exclusive) {
+      add("exclusive", "");
+    } else {
+      // Without whole nodes a step gets no more CPUs than its job asked for.
+      add("ntasks-per-node", std::to_string(script.processes_per_node));
+    }
     add("time", format_walltime(script.walltime));
     add("signal", fmt::format("B:USR1@{}", warning_s));
   } else {
