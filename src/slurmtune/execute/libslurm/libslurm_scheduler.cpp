@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,13 +50,52 @@ std::string release() {
 /// The code of a call: functions return SLURM_ERROR with the code in errno, a few the code itself.
 int code_of(int rc) { return rc == SLURM_ERROR ? errno : rc; }
 
-tl::unexpected<Error> failure(const std::string& what, int code) {
-  const std::string words = ::slurm_strerror(code);
+/// `said`: what libslurm printed about it, "" = nothing.
+tl::unexpected<Error> failure(const std::string& what, int code, const std::string& said = "") {
+  std::string words = ::slurm_strerror(code);
+  if (!said.empty()) words += fmt::format(" ({})", said);
   if (classify_message(words) == SlurmAnswer::no_answer || code == EAGAIN || code == ETIMEDOUT) {
     return unavailable(fmt::format("Slurm does not answer (to {}): {}", what, words));
   }
   return invalid_input(fmt::format("Slurm refuses to {}: {}", what, words));
 }
+
+/// Keeps what is written to standard error while it lives: libslurm prints there what its codes do
+/// not say, and a user is to get one message.
+class StandardErrorCapture {
+ public:
+  StandardErrorCapture() : file_(::memfd_create("libslurm", MFD_CLOEXEC)) {
+    std::fflush(stderr);
+    if (file_ >= 0) before_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (before_ >= 0) ::dup2(file_, STDERR_FILENO);
+  }
+  StandardErrorCapture(const StandardErrorCapture&) = delete;
+  StandardErrorCapture& operator=(const StandardErrorCapture&) = delete;
+  ~StandardErrorCapture() {
+    std::fflush(stderr);
+    if (before_ >= 0) ::dup2(before_, STDERR_FILENO);
+    if (before_ >= 0) ::close(before_);
+    if (file_ >= 0) ::close(file_);
+  }
+
+  /// The last line so far, without libslurm's prefix `program: error: `; "" if there is none.
+  [[nodiscard]] std::string last_line() const {
+    std::fflush(stderr);
+    std::array<char, 4096> buffer{};
+    const ::ssize_t size = file_ < 0 ? 0 : ::pread(file_, buffer.data(), buffer.size(), 0);
+    std::string_view text(buffer.data(), static_cast<std::size_t>(std::max<::ssize_t>(0, size)));
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    text.remove_prefix(text.rfind('\n') + 1);  // npos + 1 is 0
+    constexpr std::string_view prefix = "error: ";
+    const std::size_t at = text.find(prefix);
+    if (at != std::string_view::npos) text.remove_prefix(at + prefix.size());
+    return std::string(text);
+  }
+
+ private:
+  int file_;
+  int before_ = -1;
+};
 
 JobState state_of(const slurm_job_info_t& job) {
   if ((job.job_state & JOB_COMPLETING) != 0) return JobState::running;
@@ -121,8 +165,9 @@ class LibslurmScheduler final : public Scheduler {
   Expected<JobId> submit(const JobRequest& job) override {
     SLURMTUNE_TRY(const auto description, JobDescription::make(job));
     submit_response_msg_t* response = nullptr;
+    const StandardErrorCapture said;
     const int rc = ::slurm_submit_batch_job(description->get(), &response);
-    if (rc != SLURM_SUCCESS) return failure("submit " + job.name, code_of(rc));
+    if (rc != SLURM_SUCCESS) return failure("submit " + job.name, code_of(rc), said.last_line());
 #if SLURMTUNE_SLURM_SINCE(25, 11)
     const JobId id{response->step_id.job_id};
 #else
