@@ -43,4 +43,11 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   return study;
 }
 
+Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& created) {
+  auto state = study.autotuner->advance({Role::resume, 0});
+  const bool refused = !state && state.error().kind == ErrorKind::invalid_input;
+  if (refused && created.creation == Creation::created) withdraw_study(created.directory);
+  return state;
+}
+
 }  // namespace slurmtune

@@ -8,6 +8,7 @@
 #include "slurmtune/execute/local/local_scheduler.hpp"
 #include "slurmtune/execute/tuning_executor.hpp"
 #include "slurmtune/tune/autotuner.hpp"
+#include "slurmtune/tune/create_study.hpp"
 
 namespace slurmtune {
 
@@ -28,5 +29,10 @@ enum class LocalPart { foreground, bystander };
 /// Errors: those of StudyDirectory::open and read_input; unavailable without that batch system.
 [[nodiscard]] Expected<OpenStudy> open_study(const std::filesystem::path& directory,
                                              LocalPart part);
+
+/// Submits every job that a study on Slurm lacks. A study that was just created and of which Slurm
+/// takes no job is withdrawn: a refusal leaves nothing behind. Errors: those of Autotuner::advance.
+[[nodiscard]] Expected<StudyState> submit_missing_jobs(OpenStudy& study,
+                                                       const CreatedStudy& created);
 
 }  // namespace slurmtune

@@ -44,7 +44,7 @@ Expected<ExitCode> submit(const StudyArguments& arguments) {
   if (created.creation == Creation::found) {
     print(fmt::format("{} holds this study already; going on with it\n", place));
   }
-  SLURMTUNE_TRY(const StudyState state, open.autotuner->advance({Role::resume, 0}));
+  SLURMTUNE_TRY(const StudyState state, submit_missing_jobs(open, created));
   std::string text;
   for (const JobRecord& job : state.jobs) {
     if (job.job) text += fmt::format("{:>10}  {}\n", *job.job, job.name);

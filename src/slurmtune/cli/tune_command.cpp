@@ -29,7 +29,7 @@ Expected<ExitCode> tune(const StudyArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy open, open_study(place, LocalPart::foreground));
   if (open.state.finished) return print_report(open, false);
   if (open.is_local()) return run_local_study(open);
-  SLURMTUNE_CHECK(open.autotuner->advance({Role::resume, 0}));
+  SLURMTUNE_CHECK(submit_missing_jobs(open, created));
   return watch_study(open);
 }
 

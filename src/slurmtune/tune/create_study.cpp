@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/tune/create_study.hpp"
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <system_error>
@@ -181,6 +182,17 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
     return tl::unexpected<Error>(moved.error());
   }
   return CreatedStudy{StudyDirectory(place), Creation::created};
+}
+
+void withdraw_study(const StudyDirectory& directory) {
+  const auto events = Journal(directory.journal()).read();
+  if (!events) return;
+  const auto state = fold(*events);
+  if (!state) return;
+  const bool submitted = std::any_of(state->jobs.begin(), state->jobs.end(),
+                                     [](const JobRecord& job) { return !job.lost; });
+  std::error_code code;
+  if (!submitted) fs::remove_all(directory.root(), code);
 }
 
 }  // namespace slurmtune

@@ -51,6 +51,10 @@ struct CreatedStudy {
                                                   const std::filesystem::path& directory,
                                                   Instant now);
 
+/// Takes back a study of which no job was ever submitted, so that a refusal leaves nothing behind;
+/// any other one stays as it is.
+void withdraw_study(const StudyDirectory& directory);
+
 /// Where a study goes if nobody says: `slurmtune-<name>` in the current directory.
 [[nodiscard]] std::filesystem::path default_directory(const LoadedStudy& study);
 

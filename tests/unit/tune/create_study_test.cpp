@@ -98,6 +98,23 @@ TEST_CASE("F-02: a study that cannot be created is a value, and leaves nothing b
   CHECK(home.entries() == before);
 }
 
+TEST_CASE("withdraw_study: leaves nothing of a refused study, and keeps what has a job", "[tune]") {
+  const Home home;
+  const auto before = home.entries();
+  const auto created = create_study(home.load(), home.directory.path() / "s", noon);
+  REQUIRE(created);
+  const Journal journal(created->directory.journal());
+  SubmitIntended intent;
+  intent.kind = JobKind::final;
+  intent.name = "st-final-0";
+  REQUIRE(journal.append(3, noon, intent));
+  withdraw_study(created->directory);  // whether the job came to be is not known
+  CHECK(file_exists(created->directory.plan_json()));
+  REQUIRE(journal.append(4, noon, SubmitLost{intent.name}));
+  withdraw_study(created->directory);
+  CHECK(home.entries() == before);
+}
+
 TEST_CASE("create_study: does not touch a directory that holds something else", "[tune]") {
   const Home home;
   const auto place = home.directory.path() / "mine";
