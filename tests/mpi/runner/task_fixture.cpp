@@ -13,6 +13,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "slurmtune/study/event.hpp"
+
 #include "tests/support/catch.hpp"
 
 using namespace slurmtune;  // NOLINT(google-build-using-namespace): a test
@@ -80,8 +82,15 @@ TaskFixture::TaskFixture(const std::vector<Trial>& trials, const Options& option
   directory_.write("site.toml", "format = 1\nname = \"here\"\n");
   directory_.write(fmt::format("stages/{}/manifest.jsonl", stage),
                    render_manifest(manifest).value());
+  // The journal says where trial.workdir is, too.
+  StudyCreated created;
+  created.study = manifest.study;
+  created.name = "trials";
+  created.inputs = manifest.inputs;
+  created.origin = directory_.path().string();
+  created.submit = "local";
+  directory_.write("journal/000001.json", render_event({1, Instant{}, created}).value());
   environment["SLURMTUNE_JOB"] = "12";
-  environment["SLURMTUNE_ORIGIN"] = directory_.path().string();
 }
 
 std::vector<std::string> TaskFixture::argv(const std::vector<std::string>& more) const {

@@ -37,7 +37,7 @@ TEST_CASE("StepMeter: step lines are timed by their arrival", "[runner]") {
 
 TEST_CASE("StepMeter: a line for every ten steps gives a reading of ten steps", "[runner]") {
   StepMeter meter;
-  for (int i = 1; i <= 6; ++i) meter.add(step(10 * i), StepChannel::log, 4.0 * i);
+  for (int i = 1; i <= 6; ++i) meter.add(step(std::int64_t{10} * i), StepChannel::log, 4.0 * i);
   const StepSummary summary = meter.summary();
   CHECK(summary.times.step_s.size() == 4);
   CHECK(summary.times.measured == 40);

@@ -26,7 +26,7 @@ Manifest manifest() {
   return manifest;
 }
 
-Shard shard(std::vector<std::pair<const char*, Outcome>> ended) {
+Shard shard(const std::vector<std::pair<const char*, Outcome>>& ended) {
   Shard shard;
   for (const auto& [name, outcome] : ended) {
     Verdict verdict;
@@ -39,6 +39,7 @@ Shard shard(std::vector<std::pair<const char*, Outcome>> ended) {
 
 std::vector<std::string> names(const std::vector<Experiment>& experiments) {
   std::vector<std::string> names;
+  names.reserve(experiments.size());
   for (const Experiment& experiment : experiments) names.push_back(experiment.id.text);
   return names;
 }
