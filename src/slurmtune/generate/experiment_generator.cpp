@@ -55,6 +55,17 @@ SliceLimits slice_limits(const StageRequest& request) {
           .node_seconds_cap = request.node_seconds_cap};
 }
 
+/// Experiments of the search that were lost where no later stage of the search could try them
+/// again: the first round of confirm catches up on them, and the second confirms.
+std::vector<Experiment> lost_in_search(const SearchContext& context, const StageRequest& request) {
+  if (request.kind != Purpose::confirm || request.round != 0) return {};
+  const auto& trials = context.history.trials();
+  const bool walked_grid = std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return trial.asked_by == Purpose::grid;
+  });
+  return retries(context, walked_grid ? Purpose::grid : Purpose::curve);
+}
+
 }  // namespace
 
 Expected<Manifest> ExperimentGenerator::generate(const StageRequest& request,
@@ -79,8 +90,10 @@ Expected<Manifest> ExperimentGenerator::generate(const StageRequest& request,
 
   const auto room_max =
       static_cast<std::size_t>(std::max<std::int64_t>(0, request.experiments_max));
-  manifest.experiments = retries(context, request.kind);
-  if (manifest.experiments.size() < room_max) {
+  manifest.experiments = lost_in_search(context, request);
+  const bool catches_up = !manifest.experiments.empty();
+  if (!catches_up) manifest.experiments = retries(context, request.kind);
+  if (!catches_up && manifest.experiments.size() < room_max) {
     const std::size_t room = room_max - manifest.experiments.size();
     SLURMTUNE_TRY(std::vector<Proposal> proposals, propose(context, request.kind, room));
     for (const Proposal& proposal : prune_configs(std::move(proposals), context)) {
@@ -88,7 +101,8 @@ Expected<Manifest> ExperimentGenerator::generate(const StageRequest& request,
     }
   }
   if (manifest.experiments.size() > room_max) manifest.experiments.resize(room_max);
-  const Dealing dealing = request.kind == Purpose::confirm ? Dealing::by_repeat : Dealing::evenly;
+  const bool repeats = request.kind == Purpose::confirm && !catches_up;
+  const Dealing dealing = repeats ? Dealing::by_repeat : Dealing::evenly;
   cut_slices(manifest, slice_limits(request), dealing);
   return manifest;
 }

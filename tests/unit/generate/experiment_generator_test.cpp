@@ -122,12 +122,9 @@ TEST_CASE("generator: the second crash is the last", "[generate]") {
   CHECK(std::find(again.begin(), again.end(), "z1_gas2_tmbspg1") == again.end());
 }
 
-TEST_CASE("generator: confirm repeats neither old failures nor a measured experiment",
-          "[generate]") {
+TEST_CASE("generator: confirm repeats no experiment that was measured", "[generate]") {
   const StudyInput input = deepspeed_input();
-  const StageHistory past = profiled(input, [](const Experiment& experiment) {
-    return experiment.label == "z1_gas2_tmbspg1" ? Outcome::preempted : Outcome::ok;
-  });
+  const StageHistory past = profiled(input, [](const Experiment&) { return Outcome::ok; });
   StageRequest request = request_for(Purpose::confirm, "05-confirm");
   request.experiments_max = 12;
   const Manifest confirm = generated(input, request, {past});
@@ -137,6 +134,28 @@ TEST_CASE("generator: confirm repeats neither old failures nor a measured experi
     CHECK(experiment.repeat >= 1);
     CHECK(experiment.purpose == Purpose::confirm);
     for (const Experiment& old : past.manifest.experiments) CHECK(experiment.id != old.id);
+  }
+}
+
+TEST_CASE("generator: what the search lost last is caught up on before anything is confirmed",
+          "[generate]") {
+  const StudyInput input = deepspeed_input();
+  const StageHistory past = profiled(input, [](const Experiment& experiment) {
+    return experiment.label == "z1_gas2_tmbspg1" ? Outcome::preempted : Outcome::ok;
+  });
+  StageRequest request = request_for(Purpose::confirm, "05-confirm");
+  request.experiments_max = 12;
+  StageHistory caught_up;
+  caught_up.manifest = generated(input, request, {past});
+  REQUIRE(labels(caught_up.manifest) == std::vector<std::string>{"z1_gas2_tmbspg1"});
+  CHECK(caught_up.manifest.experiments[0].attempt == 1);
+  CHECK(caught_up.manifest.experiments[0].repeat == 0);
+  // Lost again, it is not waited for: the second round confirms what there is.
+  request.round = 1;
+  const Manifest confirm = generated(input, request, {past, caught_up});
+  REQUIRE_FALSE(confirm.experiments.empty());
+  for (const Experiment& experiment : confirm.experiments) {
+    CHECK(experiment.purpose == Purpose::confirm);
   }
 }
 

@@ -176,6 +176,30 @@ TEST_CASE("crashes and hangs are tried once more, and the winner is right", "[tu
   CHECK(Configuration{result.best->values}.integer("micro_batch") == exhaustive_best().second);
 }
 
+TEST_CASE("what a cancelled task of the grid should have measured is measured again", "[tune]") {
+  SimulatedStudy study(SimulatedStudy::deepspeed_study() + "strategy = \"grid\"\n");
+  const auto expected = exhaustive_best();
+  int lost = 0;
+  study.trial = [&](const Experiment& experiment, Verdict& verdict) {
+    const auto& configuration = experiment.configuration;
+    const bool is_best = configuration.integer("zero_stage") == expected.first &&
+                         configuration.integer("micro_batch") == expected.second;
+    const bool is_baseline = experiment.purpose == Purpose::baseline;
+    if ((is_best || is_baseline) && experiment.attempt == 0 && experiment.repeat == 0) {
+      ++lost;
+      verdict.outcome = Outcome::cancelled;
+      return;
+    }
+    SimulatedStudy::model_trial(experiment, verdict);
+  };
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  CHECK(lost == 2);
+  require_the_right_winner(study);
+  CHECK(study.result().baseline);
+  CHECK(study.result().best->repeats >= 3);
+}
+
 TEST_CASE("F-01: when nothing works there is a result that says why, and no best", "[tune]") {
   SimulatedStudy study;
   study.trial = [](const Experiment&, Verdict& verdict) {
