@@ -28,7 +28,7 @@ struct Site {
   std::optional<double> gpu_bytes;  ///< memory of one GPU (of one rank, where there is no GPU)
   std::optional<int> cpus_per_node;
 
-  // Limits. The controller's own, where it tells them, win.
+  // Limits, as the site says them: this version does not ask the controller for its own.
   std::int64_t array_size_max = 1001;   ///< MaxArraySize: largest index + 1
   std::int64_t submit_jobs_max = 1000;  ///< jobs of one user, array tasks counted one by one
   std::int64_t walltime_max_s = 86'400;
