@@ -126,21 +126,23 @@ std::vector<double> probabilities_best(const std::vector<Estimate>& estimates, S
   if (estimates.size() == 1) return {1.0};
   const Pooled pooled = pool(estimates);
   Random chance(seed);
-  std::vector<int> wins(estimates.size(), 0);
+  std::vector<double> wins(estimates.size(), 0.0);
+  std::vector<double> drawn(estimates.size(), 0.0);
   for (int draw = 0; draw < draws; ++draw) {
-    std::size_t best = 0;
-    double best_value = -INFINITY;
     for (std::size_t i = 0; i < estimates.size(); ++i) {
-      const double value = draw_mean(estimates[i], pooled, chance);
-      if (value > best_value) {
-        best_value = value;
-        best = i;
-      }
+      drawn[i] = draw_mean(estimates[i], pooled, chance);
     }
-    ++wins[best];
+    // Repeats without any spread tie in every draw: those that tie share it, the first of them
+    // is no better than the others. Means of equal readings may differ by rounding.
+    const double best = *std::max_element(drawn.begin(), drawn.end());
+    const auto ties = [&](double value) { return value >= best - 1e-12 * std::abs(best); };
+    const auto share = 1.0 / static_cast<double>(std::count_if(drawn.begin(), drawn.end(), ties));
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (ties(drawn[i])) wins[i] += share;
+    }
   }
   std::vector<double> probabilities;
-  for (const int count : wins) {
+  for (const double count : wins) {
     probabilities.push_back(std::round(1000.0 * count / draws) / 1000.0);
   }
   return probabilities;

@@ -37,7 +37,8 @@ struct Estimate {
 [[nodiscard]] Interval ratio_of(const Estimate& above, const Estimate& below);
 
 /// The probability that each of `estimates` is the best of them, by Monte Carlo: means with
-/// Student's t and one relative deviation pooled over all that have repeats. Rounded to 0.001.
+/// Student's t and one relative deviation pooled over all that have repeats. Draws that tie
+/// are shared. Rounded to 0.001.
 [[nodiscard]] std::vector<double> probabilities_best(const std::vector<Estimate>& estimates,
                                                      Seed seed);
 

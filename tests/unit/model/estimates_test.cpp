@@ -97,6 +97,17 @@ TEST_CASE("ratio_of: without two common repeats the intervals of both count", "[
   CHECK(ratio_of(estimates[0], estimates[0]) == Interval{1.0, 1.0, 1.0});
 }
 
+TEST_CASE("probabilities_best: equal repeats without spread share every draw", "[model]") {
+  Readings two;
+  two.repeats(zero(0, 4), {400.0, 400.0, 400.0}).repeats(zero(1, 4), {400.0, 400.0, 400.0});
+  CHECK(probabilities_best(two.estimates(), Seed{1}) == std::vector<double>{0.5, 0.5});
+
+  Readings behind;
+  behind.repeats(zero(0, 4), {0.1, 0.1, 0.1}).repeats(zero(1, 4), {0.1, 0.1, 0.1, 0.1, 0.1, 0.1});
+  behind.repeats(zero(2, 4), {0.09, 0.09, 0.09});
+  CHECK(probabilities_best(behind.estimates(), Seed{1}) == std::vector<double>{0.5, 0.5, 0.0});
+}
+
 TEST_CASE("probabilities_best: near one for a clear winner, shared in a tie, same for same seed",
           "[model]") {
   Readings clear;
