@@ -247,6 +247,26 @@ Expected<ParameterSpec> read_parameter(const Node& node, const Node& study, std:
   return draft.spec;
 }
 
+int line_of_target(const Node& node) {
+  const Node* target = node.find("target");
+  return target != nullptr ? target->line : node.line;
+}
+
+/// The later of two parameters of one target would overwrite the earlier, so that configurations
+/// that are told apart would be the same run.
+Expected<void> check_own_target(const std::vector<ParameterSpec>& before, const Node& list,
+                                const ParameterSpec& parameter, std::string_view path) {
+  if (parameter.target.empty()) return {};
+  const auto same = std::ranges::find(before, parameter.target, &ParameterSpec::target);
+  if (same == before.end()) return {};
+  const auto first = static_cast<std::size_t>(same - before.begin());
+  return fail_at(
+      path, line_of_target(list.items[before.size()]),
+      fmt::format("parameter \"{}\": \"{}\" is already the target of \"{}\" (line {})",
+                  parameter.name, parameter.target, same->name, line_of_target(list.items[first])),
+      "give it another target, or remove one of them");
+}
+
 }  // namespace
 
 Expected<std::vector<ParameterSpec>> read_parameters(const Node& study, std::string_view path) {
@@ -262,6 +282,7 @@ Expected<std::vector<ParameterSpec>> read_parameters(const Node& study, std::str
                                  parameter.name, same->line),
                      "give it another name");
     }
+    SLURMTUNE_CHECK(check_own_target(parameters, *list, parameter, path));
     parameters.push_back(std::move(parameter));
   }
   return parameters;
