@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -89,14 +90,45 @@ std::string stopped_early(Stop stop) {
   return "";
 }
 
+/// What works and yet has no place in the ranking: ` (2 others work, but are not ranked: ...)`.
+std::string unranked_in_words(const Analysis& analysis) {
+  std::set<ConfigurationId> others;
+  std::string reason;
+  for (const Trial& trial : analysis.history().trials()) {
+    if (trial.experiment.configuration_id == analysis.estimates().front().id) continue;
+    const std::string why = analysis.objective().why_unranked(trial);
+    if (why.empty()) continue;
+    if (reason.empty()) reason = why;
+    others.insert(trial.experiment.configuration_id);
+  }
+  if (others.empty()) return "";
+  return others.size() == 1
+             ? fmt::format(" (another works, but is not ranked: {})", reason)
+             : fmt::format(" ({} others work, but are not ranked: {})", others.size(), reason);
+}
+
+std::string only_one_in_words(const Analysis& analysis, const TuningResult& result) {
+  const std::string unranked = unranked_in_words(analysis);
+  return fmt::format("the baseline {} is the only configuration that {}{}", result.best->label,
+                     unranked.empty() ? "works" : "can be ranked", unranked);
+}
+
+/// Why there is no figure of the baseline.
+std::string no_baseline_in_words(const Analysis& analysis, const TuningResult& result) {
+  const Trial* baseline = analysis.history().of(analysis.baseline());
+  const std::string unranked =
+      baseline != nullptr ? analysis.objective().why_unranked(*baseline) : std::string();
+  if (!unranked.empty()) return fmt::format("the baseline is not ranked ({})", unranked);
+  return fmt::format("the baseline does not run ({})", name_of(result.baseline_outcome));
+}
+
 /// The sentence for people.
 std::string why_best(const Analysis& analysis, const TuningResult& result) {
   const Estimate& best = analysis.estimates().front();
   std::string why;
   if (best.id == analysis.baseline()) {
     why = analysis.estimates().size() == 1
-              ? fmt::format("the baseline {} is the only configuration that works",
-                            result.best->label)
+              ? only_one_in_words(analysis, result)
               : fmt::format("the baseline {} is the fastest that was measured: nothing to change",
                             result.best->label);
   } else if (result.speedup) {
@@ -107,8 +139,8 @@ std::string why_best(const Analysis& analysis, const TuningResult& result) {
         result.speedup->high);
     if (result.speedup->low <= 1.0) why += ", which cannot be told from no gain";
   } else {
-    why = fmt::format("{} is the fastest that works; the baseline does not run ({})",
-                      result.best->label, name_of(result.baseline_outcome));
+    why = fmt::format("{} is the fastest that works; {}", result.best->label,
+                      no_baseline_in_words(analysis, result));
   }
   if (!best.confirmed) {
     why += "; not confirmed by repeats";

@@ -273,6 +273,28 @@ TEST_CASE("reduce: what works but breaks a condition is not ranked, and that is 
   CHECK(is_said);
 }
 
+TEST_CASE("reduce: what works but is not ranked is not said to fail", "[analyze]") {
+  StudyInput input = deepspeed_input();
+  input.spec.objective.subject_to = {{"micro_batch < 2", 9}};
+  const Plan plan = small_plan();
+  const auto result_of = [&](std::vector<Verdict> verdicts, std::vector<Experiment> asked) {
+    const StageHistory stage{manifest_of("01-profile", std::move(asked)), std::move(verdicts)};
+    return ResultAnalyzer(input, plan).result(std::vector{stage}, {}, Stop::gain).why;
+  };
+  const Experiment baseline = experiment_of(zero(0, 1));
+  const Experiment larger = experiment_of(zero(1, 4));
+  CHECK(result_of({ok(baseline, 100.0), ok(larger, 140.0)}, {baseline, larger}) ==
+        "the baseline z0_gas2_tmbspg1 is the only configuration that can be ranked (another works, "
+        "but is not ranked: micro_batch < 2 does not hold); not confirmed by repeats");
+  CHECK(result_of({ok(baseline, 100.0), failed(larger, Outcome::gpu_oom)}, {baseline, larger}) ==
+        "the baseline z0_gas2_tmbspg1 is the only configuration that works; not confirmed by "
+        "repeats");
+  input.spec.objective.subject_to = {{"micro_batch > 2", 9}};
+  CHECK(result_of({ok(baseline, 100.0), ok(larger, 140.0)}, {baseline, larger}) ==
+        "z1_gas2_tmbspg4 is the fastest that works; the baseline is not ranked (micro_batch > 2 "
+        "does not hold); not confirmed by repeats");
+}
+
 TEST_CASE("F-01: there is one TuningResult on every path", "[analyze]") {
   const StudyInput input = deepspeed_input();
   const Plan plan = small_plan();
