@@ -19,7 +19,8 @@ namespace slurmtune {
 struct JobId {
   std::int64_t number = 0;
 
-  auto operator<=>(const JobId&) const = default;
+  // As in record/ids.hpp.
+  auto operator<=>(const JobId&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A state that is not known is `unknown`, never an error.
