@@ -111,11 +111,13 @@ Expected<StageTable> grid_table(const StudyInput& /*input*/, const Space& space)
   StageTable table;
   SLURMTUNE_TRY(const auto all, space.enumerate(grid_size_max));
   table.grid_size = static_cast<std::int64_t>(all.size());
+  const bool holds_baseline = std::find(all.begin(), all.end(), space.baseline()) != all.end();
+  const std::int64_t experiments = table.grid_size + (holds_baseline ? 0 : 1);
   table.stages.push_back({.kind = Purpose::grid,
                           .round = 0,
                           .mandatory = true,
-                          .experiments = table.grid_size + 1,
-                          .likely_experiments = table.grid_size + 1,
+                          .experiments = experiments,
+                          .likely_experiments = experiments,
                           .tasks = std::nullopt});
   add_confirm(table, table.grid_size);
   return table;
