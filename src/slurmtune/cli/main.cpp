@@ -4,7 +4,9 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,7 @@
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/base/version.hpp"
 #include "slurmtune/cli/command.hpp"
+#include "slurmtune/cli/output.hpp"
 
 namespace slurmtune {
 
@@ -43,6 +46,12 @@ int leave(const Error& error) {
   return static_cast<int>(exit_code_of(error.kind));
 }
 
+/// What was asked for is done only once it is written.
+int leave(ExitCode code) {
+  if (const auto written = finish_output(); !written) return leave(written.error());
+  return static_cast<int>(code);
+}
+
 /// Warnings go to standard error; --verbose adds what is done, twice --verbose how.
 Expected<void> set_up_log(int verbosity, const std::string& file) {
   auto terminal = std::make_shared<spdlog::sinks::stderr_sink_mt>();
@@ -52,6 +61,14 @@ Expected<void> set_up_log(int verbosity, const std::string& file) {
   terminal->set_pattern("slurmtune: %v");
   std::vector<spdlog::sink_ptr> sinks{terminal};
   if (!file.empty()) {
+    // spdlog would make the directories above.
+    const std::filesystem::path above = std::filesystem::path(file).parent_path();
+    std::error_code code;
+    if (!above.empty() && !std::filesystem::is_directory(above, code)) {
+      return invalid_input(
+          fmt::format("--log-file {}: {} is not a directory; name a file in one that is there",
+                      file, above.string()));
+    }
     try {
       auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
       sink->set_level(spdlog::level::debug);
@@ -112,13 +129,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& answer) {  // --help, --version
-    return app.exit(answer);
+    return leave(static_cast<ExitCode>(app.exit(answer)));
   } catch (const CLI::ParseError& problem) {
     return leave(usage_error(problem, app, argc, argv));
   }
   if (const auto log = set_up_log(verbosity, log_file); !log) return leave(log.error());
   const auto result = selected();
-  return result ? static_cast<int>(*result) : leave(result.error());
+  return result ? leave(*result) : leave(result.error());
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/cli/output.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -10,9 +12,26 @@
 
 namespace slurmtune {
 
+namespace {
+
+int first_failure = 0;  // errno of standard output
+
+}  // namespace
+
 void print(const std::string& text) {
-  fmt::print("{}", text);
-  std::fflush(stdout);
+  const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  const bool flushed = std::fflush(stdout) == 0;
+  if ((written != text.size() || !flushed) && first_failure == 0) first_failure = errno;
+}
+
+Expected<void> finish_output() {
+  // CLI11 writes its --help itself, by std::cout.
+  if (std::fflush(stdout) != 0 && first_failure == 0) first_failure = errno;
+  if (first_failure == 0 && std::ferror(stdout) != 0) first_failure = EIO;
+  // A reader that went away (`| head`) has what it wanted.
+  if (first_failure == 0 || first_failure == EPIPE) return {};
+  return unavailable(
+      fmt::format("cannot write to standard output: {}", std::strerror(first_failure)));
 }
 
 void print(const Json& json) { print(json.dump(2) + '\n'); }

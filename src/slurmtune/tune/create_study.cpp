@@ -11,6 +11,7 @@
 
 #include "slurmtune/base/hash.hpp"
 #include "slurmtune/base/version.hpp"
+#include "slurmtune/execute/sbatch_directives.hpp"
 #include "slurmtune/generate/experiment_generator.hpp"
 #include "slurmtune/plan/planner.hpp"
 #include "slurmtune/study/files.hpp"
@@ -100,6 +101,29 @@ Expected<bool> stands_already(const LoadedStudy& study, const fs::path& place) {
   return true;
 }
 
+/// Job scripts hold the study's directory, also those that run without Slurm.
+Expected<void> check_place(const fs::path& place) {
+  const SbatchDirective output{.key = "output", .value = place.string()};
+  if (render_directive(output)) return {};
+  return invalid_input(
+      fmt::format("{}: cannot create a study here: job scripts cannot hold a path with a quote, "
+                  "backslash, # or control character; choose another place with --dir",
+                  place.string()));
+}
+
+/// Every experiment begins in trial.workdir.
+Expected<void> check_workdir(const LoadedStudy& study) {
+  const StudySpec& spec = study.input.spec;
+  const fs::path workdir = (study.origin / spec.trial.workdir).lexically_normal();
+  std::error_code code;
+  if (fs::is_directory(workdir, code)) return {};
+  return invalid_input(fmt::format(
+      "{}: trial.workdir = \"{}\": {} is {}; write a directory that is there, relative to the "
+      "study file",
+      spec.path, spec.trial.workdir, workdir.string(),
+      fs::exists(workdir, code) ? "not a directory" : "not there"));
+}
+
 Expected<void> freeze_input(const LoadedStudy& study, const StudyDirectory& draft) {
   const auto put = [](const fs::path& path, const std::string& text) {
     return replace_file(path, text, Durability::synced);
@@ -135,6 +159,8 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   if (!place.has_filename()) place = place.parent_path();
   SLURMTUNE_TRY(const bool found, stands_already(study, place));
   if (found) return CreatedStudy{StudyDirectory(place), Creation::found};
+  SLURMTUNE_CHECK(check_place(place));
+  SLURMTUNE_CHECK(check_workdir(study));
 
   StudyCreated created{.study = new_study_id(),
                        .name = study.input.spec.name,

@@ -98,6 +98,39 @@ TEST_CASE("F-02: a study that cannot be created is a value, and leaves nothing b
   CHECK(home.entries() == before);
 }
 
+TEST_CASE("create_study: a workdir that is not there is refused by name", "[tune]") {
+  const Home home("workdir = \"run/here\"\n");
+  const auto before = home.entries();
+  const auto refusal = [&home] {
+    const auto created = create_study(home.load(), home.directory.path() / "s", noon);
+    REQUIRE_FALSE(created);
+    CHECK(created.error().kind == ErrorKind::invalid_input);
+    return created.error().message;
+  };
+  CHECK(refusal().find(home.directory.path().string() + "/run/here is not there") !=
+        std::string::npos);
+  CHECK(home.entries() == before);
+  std::filesystem::create_directory(home.directory.path() / "run");
+  std::ofstream(home.directory / "run/here") << "a file\n";
+  CHECK(refusal().find("run/here is not a directory") != std::string::npos);
+  std::filesystem::remove(home.directory.path() / "run/here");
+  std::filesystem::create_directory(home.directory.path() / "run/here");
+  CHECK(create_study(home.load(), home.directory.path() / "s", noon));
+}
+
+TEST_CASE("create_study: a place that job scripts cannot hold is refused first", "[tune]") {
+  const Home home;
+  const auto before = home.entries();
+  for (const char* name : {"a'b", "a\"b", "a#b", "a\\b", "a\nb"}) {
+    const auto created = create_study(home.load(), home.directory.path() / name, noon);
+    REQUIRE_FALSE(created);
+    CHECK(created.error().kind == ErrorKind::invalid_input);
+    CHECK(created.error().message.find("--dir") != std::string::npos);
+    CHECK(home.entries() == before);
+  }
+  CHECK(create_study(home.load(), home.directory.path() / "a $b 50%", noon));
+}
+
 TEST_CASE("withdraw_study: leaves nothing of a refused study, and keeps what has a job", "[tune]") {
   const Home home;
   const auto before = home.entries();
