@@ -34,8 +34,8 @@ struct Shaped {
 
 /// Finds out whether trials can be started at all, before anybody waits in a queue for it.
 Expected<void> check_trials(const StudySpec& spec, const Space& space) {
-  const TrialPlace place{.work = "/work",
-                         .ds_config = spec.deepspeed ? "/work/ds_config.json" : "",
+  const TrialPlace place{.work = "/trial",
+                         .ds_config = spec.deepspeed ? "/trial/ds_config.json" : "",
                          .workdir = "/",
                          .nodes = spec.trial.nodes,
                          .processes = static_cast<int>(spec.ranks()),
