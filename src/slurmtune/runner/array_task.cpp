@@ -13,8 +13,8 @@
 
 #include "slurmtune/base/version.hpp"
 #include "slurmtune/runner/experiment_verdict.hpp"
-#include "slurmtune/runner/setup_lines.hpp"
 #include "slurmtune/runner/shard_writer.hpp"
+#include "slurmtune/runner/start/setup_lines.hpp"
 #include "slurmtune/runner/stop_signals.hpp"
 #include "slurmtune/runner/study_files.hpp"
 #include "slurmtune/runner/task_loop.hpp"

@@ -8,7 +8,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/record/ids.hpp"
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 namespace slurmtune {
 

@@ -14,8 +14,8 @@
 
 #include "slurmtune/base/version.hpp"
 #include "slurmtune/runner/array_task.hpp"
-#include "slurmtune/runner/rank_env.hpp"
 #include "slurmtune/runner/rank_group.hpp"
+#include "slurmtune/runner/start/rank_env.hpp"
 
 namespace slurmtune {
 

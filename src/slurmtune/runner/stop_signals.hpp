@@ -5,7 +5,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/spawn.hpp"
-#include "slurmtune/runner/trial_watch.hpp"
+#include "slurmtune/runner/measure/trial_watch.hpp"
 
 namespace slurmtune {
 

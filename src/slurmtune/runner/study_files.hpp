@@ -8,7 +8,7 @@
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/input/study_input.hpp"
 #include "slurmtune/record/manifest.hpp"
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 #include "slurmtune/study/study_directory.hpp"
 
 namespace slurmtune {

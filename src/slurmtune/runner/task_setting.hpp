@@ -10,7 +10,7 @@
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/input/site.hpp"
 #include "slurmtune/record/manifest.hpp"
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 namespace slurmtune {
 

@@ -13,11 +13,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "slurmtune/runner/failure_rules.hpp"
-#include "slurmtune/runner/kernel_oom.hpp"
-#include "slurmtune/runner/launch_report.hpp"
+#include "slurmtune/runner/judge/failure_rules.hpp"
+#include "slurmtune/runner/judge/kernel_oom.hpp"
+#include "slurmtune/runner/judge/launch_report.hpp"
+#include "slurmtune/runner/judge/recent_lines.hpp"
 #include "slurmtune/runner/line_splitter.hpp"
-#include "slurmtune/runner/recent_lines.hpp"
 
 namespace slurmtune {
 

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "slurmtune/base/error.hpp"
-#include "slurmtune/runner/classify.hpp"
+#include "slurmtune/runner/judge/classify.hpp"
+#include "slurmtune/runner/measure/trial_watch.hpp"
+#include "slurmtune/runner/start/trial_process.hpp"
 #include "slurmtune/runner/stop_signals.hpp"
 #include "slurmtune/runner/trial_log.hpp"
-#include "slurmtune/runner/trial_process.hpp"
-#include "slurmtune/runner/trial_watch.hpp"
 
 namespace slurmtune {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "slurmtune/base/error.hpp"
-#include "slurmtune/runner/launcher.hpp"
+#include "slurmtune/runner/start/launcher.hpp"
 #include "slurmtune/runner/study_files.hpp"
 #include "slurmtune/runner/task_setting.hpp"
 #include "slurmtune/runner/trial_run.hpp"

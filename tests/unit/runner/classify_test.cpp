@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/classify.hpp"
+#include "slurmtune/runner/judge/classify.hpp"
 
 #include <csignal>
 

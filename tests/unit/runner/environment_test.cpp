@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
-#include "slurmtune/runner/kernel_oom.hpp"
-#include "slurmtune/runner/rank_env.hpp"
+#include "slurmtune/runner/judge/kernel_oom.hpp"
+#include "slurmtune/runner/start/rank_env.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/failure_rules.hpp"
+#include "slurmtune/runner/judge/failure_rules.hpp"
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "slurmtune/runner/launch_report.hpp"
+#include "slurmtune/runner/judge/launch_report.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "slurmtune/base/random.hpp"
+#include "slurmtune/runner/judge/recent_lines.hpp"
 #include "slurmtune/runner/line_splitter.hpp"
-#include "slurmtune/runner/recent_lines.hpp"
 #include "slurmtune/runner/trial_log.hpp"
 #include "slurmtune/study/files.hpp"
 

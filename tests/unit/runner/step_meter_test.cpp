@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_meter.hpp"
+#include "slurmtune/runner/measure/step_meter.hpp"
 
 #include <limits>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_report.hpp"
+#include "slurmtune/runner/measure/step_report.hpp"
 
 #include <cmath>
 
-#include "slurmtune/runner/step_pattern.hpp"
+#include "slurmtune/runner/measure/step_pattern.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <chrono>
 
-#include "slurmtune/runner/setup_lines.hpp"
+#include "slurmtune/runner/start/setup_lines.hpp"
 #include "slurmtune/runner/task_loop.hpp"
 #include "slurmtune/runner/task_setting.hpp"
 #include "slurmtune/runner/trial_setup.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/trial_watch.hpp"
+#include "slurmtune/runner/measure/trial_watch.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/warmup.hpp"
+#include "slurmtune/runner/measure/warmup.hpp"
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "slurmtune/base/error.hpp"
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 namespace slurmtune {
 

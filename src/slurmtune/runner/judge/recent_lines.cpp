@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/recent_lines.hpp"
+#include "slurmtune/runner/judge/recent_lines.hpp"
 
 namespace slurmtune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_pattern.hpp"
+#include "slurmtune/runner/measure/step_pattern.hpp"
 
 #include <algorithm>
 #include <cmath>

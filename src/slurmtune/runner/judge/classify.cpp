@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/classify.hpp"
+#include "slurmtune/runner/judge/classify.hpp"
 
 #include <csignal>
 
 #include <fmt/format.h>
 
-#include "slurmtune/runner/failure_rules.hpp"
-#include "slurmtune/runner/launch_report.hpp"
+#include "slurmtune/runner/judge/failure_rules.hpp"
+#include "slurmtune/runner/judge/launch_report.hpp"
 
 namespace slurmtune {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
-#include "slurmtune/runner/step_report.hpp"
+#include "slurmtune/runner/measure/step_report.hpp"
 
 namespace slurmtune {
 

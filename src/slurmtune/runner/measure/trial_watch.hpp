@@ -8,8 +8,8 @@
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/input/study_spec.hpp"
 #include "slurmtune/record/experiment.hpp"
-#include "slurmtune/runner/step_meter.hpp"
-#include "slurmtune/runner/step_pattern.hpp"
+#include "slurmtune/runner/measure/step_meter.hpp"
+#include "slurmtune/runner/measure/step_pattern.hpp"
 
 namespace slurmtune {
 

@@ -9,8 +9,8 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/spawn.hpp"
-#include "slurmtune/runner/environment.hpp"
-#include "slurmtune/runner/launcher.hpp"
+#include "slurmtune/runner/start/environment.hpp"
+#include "slurmtune/runner/start/launcher.hpp"
 
 namespace slurmtune {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/trial_watch.hpp"
+#include "slurmtune/runner/measure/trial_watch.hpp"
 
 #include <array>
 
 #include <fmt/format.h>
 
 #include "slurmtune/record/name_table.hpp"
-#include "slurmtune/runner/step_interval.hpp"
+#include "slurmtune/runner/measure/step_interval.hpp"
 
 namespace slurmtune {
 

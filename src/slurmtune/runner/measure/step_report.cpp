@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_report.hpp"
+#include "slurmtune/runner/measure/step_report.hpp"
 
 #include <cctype>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 #include <algorithm>
 #include <array>

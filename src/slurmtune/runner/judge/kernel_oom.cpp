@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/kernel_oom.hpp"
+#include "slurmtune/runner/judge/kernel_oom.hpp"
 
 #include <algorithm>
 #include <charconv>

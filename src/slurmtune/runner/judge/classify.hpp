@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "slurmtune/record/verdict.hpp"
-#include "slurmtune/runner/trial_watch.hpp"
+#include "slurmtune/runner/measure/trial_watch.hpp"
 
 namespace slurmtune {
 

@@ -9,7 +9,7 @@
 
 #include "slurmtune/record/interval.hpp"
 #include "slurmtune/record/verdict.hpp"
-#include "slurmtune/runner/step_report.hpp"
+#include "slurmtune/runner/measure/step_report.hpp"
 
 namespace slurmtune {
 

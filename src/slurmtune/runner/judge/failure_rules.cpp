@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/failure_rules.hpp"
+#include "slurmtune/runner/judge/failure_rules.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/rank_env.hpp"
+#include "slurmtune/runner/start/rank_env.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/launcher.hpp"
+#include "slurmtune/runner/start/launcher.hpp"
 
 #include <algorithm>
 #include <utility>

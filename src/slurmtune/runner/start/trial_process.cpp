@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/trial_process.hpp"
+#include "slurmtune/runner/start/trial_process.hpp"
 
 #include <cerrno>
 #include <chrono>

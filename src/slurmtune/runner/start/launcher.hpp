@@ -7,7 +7,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/input/study_spec.hpp"
-#include "slurmtune/runner/environment.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 namespace slurmtune {
 

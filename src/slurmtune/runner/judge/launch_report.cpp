@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/launch_report.hpp"
+#include "slurmtune/runner/judge/launch_report.hpp"
 
 #include <array>
 #include <regex>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_meter.hpp"
+#include "slurmtune/runner/measure/step_meter.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "slurmtune/runner/step_interval.hpp"
-#include "slurmtune/runner/warmup.hpp"
+#include "slurmtune/runner/measure/step_interval.hpp"
+#include "slurmtune/runner/measure/warmup.hpp"
 
 namespace slurmtune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/step_interval.hpp"
+#include "slurmtune/runner/measure/step_interval.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/setup_lines.hpp"
+#include "slurmtune/runner/start/setup_lines.hpp"
 
 #include <chrono>
 #include <utility>
