@@ -6,13 +6,15 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "slurmtune/base/version.hpp"
-#include "slurmtune/runner/experiment_verdict.hpp"
+#include "slurmtune/runner/lane/node_loop.hpp"
 #include "slurmtune/runner/shard_writer.hpp"
 #include "slurmtune/runner/start/setup_lines.hpp"
 #include "slurmtune/runner/stop_signals.hpp"
@@ -20,133 +22,12 @@
 #include "slurmtune/runner/task_loop.hpp"
 #include "slurmtune/runner/task_setting.hpp"
 #include "slurmtune/runner/trial_setup.hpp"
+#include "slurmtune/runner/wall_clock.hpp"
 #include "slurmtune/study/register_job.hpp"
 
 namespace slurmtune {
 
 namespace {
-
-constexpr std::chrono::seconds heartbeat_every{30};
-/// Before the task's own end: for ending a trial and writing what is left to write.
-constexpr std::chrono::seconds end_margin{20};
-
-Instant wall_clock() {
-  return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-}
-
-double seconds_between(Instant from, Instant to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
-/// The loop over the experiments of one slice.
-class ArrayTask {
- public:
-  ArrayTask(const TrialFrame& frame, StopSignals& stop, ShardWriter& shard)
-      : frame_(frame), stop_(stop), shard_(shard), last_beat_(wall_clock()) {}
-
-  Expected<void> run(const std::vector<Experiment>& experiments);
-  /// No trial can be started, for the same reason.
-  Expected<void> refuse_all(const std::vector<Experiment>& experiments, const Error& why);
-
- private:
-  Expected<void> beat();
-  Expected<Verdict> measure(const Experiment& experiment);
-  [[nodiscard]] bool has_time_for(const Experiment& experiment) const;
-  Expected<void> write(const Verdict& verdict);
-  Expected<void> end(std::string reason);
-
-  const TrialFrame& frame_;
-  StopSignals& stop_;
-  ShardWriter& shard_;
-  Instant last_beat_;
-  std::optional<double> longest_trial_s_;
-};
-
-Expected<void> ArrayTask::beat() {
-  const Instant now = wall_clock();
-  if (now - last_beat_ < heartbeat_every) return {};
-  last_beat_ = now;
-  return shard_.write(Heartbeat{now});
-}
-
-bool ArrayTask::has_time_for(const Experiment& experiment) const {
-  if (!frame_.setting.ends_by) return true;
-  const double left_s = seconds_between(wall_clock(), *frame_.setting.ends_by - end_margin);
-  return left_s >= likely_trial_s(experiment, longest_trial_s_);
-}
-
-Expected<void> ArrayTask::write(const Verdict& verdict) {
-  fmt::print("slurmtune-runner: {} {} {} ({:.1f} s)\n", verdict.experiment.text,
-             name_of(verdict.outcome), verdict.reason, verdict.wall_s);
-  std::fflush(stdout);
-  return shard_.write(verdict);
-}
-
-Expected<Verdict> ArrayTask::measure(const Experiment& experiment) {
-  const Instant started = wall_clock();
-  auto trial = set_up_trial(frame_, experiment);
-  if (!trial && trial.error().kind == ErrorKind::invalid_input) {
-    return verdict_without_trial(frame_, experiment, Outcome::config_error, "render",
-                                 trial.error().message, started);
-  }
-  if (!trial) return tl::unexpected<Error>(trial.error());
-  if (frame_.setting.ends_by) {
-    trial->rules.ends_by_s = seconds_between(started, *frame_.setting.ends_by - end_margin);
-  }
-  SLURMTUNE_TRY(const TrialResult result, run_trial(*trial, stop_, [this] { return beat(); }));
-  if (!longest_trial_s_ || result.wall_s > *longest_trial_s_) longest_trial_s_ = result.wall_s;
-  return verdict_of(frame_, experiment, result, started, wall_clock());
-}
-
-Expected<void> ArrayTask::end(std::string reason) {
-  const Instant now = wall_clock();
-  TaskEnd task_end;
-  task_end.at = now;
-  task_end.reason = std::move(reason);
-  const auto lasted = std::chrono::ceil<std::chrono::seconds>(now - frame_.setting.started).count();
-  task_end.node_seconds = lasted * frame_.setting.allocated_nodes;
-  return shard_.write(task_end);
-}
-
-Expected<void> ArrayTask::run(const std::vector<Experiment>& experiments) {
-  std::string reason = "done";
-  for (const Experiment& experiment : experiments) {
-    SLURMTUNE_CHECK(beat());
-    if (const auto requested = stop_.requested()) reason = name_of(*requested);
-    if (reason == "done" && !has_time_for(experiment)) reason = "no_time";
-    if (reason != "done") {
-      SLURMTUNE_CHECK(write(verdict_without_trial(frame_, experiment, Outcome::not_started,
-                                                  "no_time", "", wall_clock())));
-      continue;
-    }
-    auto verdict = measure(experiment);
-    if (!verdict) {
-      // Our own files failed. The shard may still take the news; if not, the exit code tells it.
-      const Error why = verdict.error();
-      SLURMTUNE_CHECK(write(verdict_without_trial(frame_, experiment, Outcome::storage_error,
-                                                  "runner", why.message, wall_clock())));
-      SLURMTUNE_CHECK(end("storage_error"));
-      return tl::unexpected<Error>(why);
-    }
-    SLURMTUNE_CHECK(write(*verdict));
-    if (verdict->outcome == Outcome::preempted) reason = "preempted";
-    if (verdict->outcome == Outcome::cancelled) reason = "cancelled";
-    if (verdict->outcome == Outcome::storage_error) {
-      SLURMTUNE_CHECK(end("storage_error"));
-      return unavailable(fmt::format("the file system failed under a trial: {}",
-                                     verdict->evidence ? verdict->evidence->line : ""));
-    }
-  }
-  return end(reason);
-}
-
-Expected<void> ArrayTask::refuse_all(const std::vector<Experiment>& experiments, const Error& why) {
-  for (const Experiment& experiment : experiments) {
-    SLURMTUNE_CHECK(write(verdict_without_trial(frame_, experiment, Outcome::launch_error, "setup",
-                                                why.message, wall_clock())));
-  }
-  return end("done");
-}
 
 TaskStart task_start_of(const StudyFiles& files, const TaskSetting& setting, std::int64_t slice) {
   TaskStart start;
@@ -176,51 +57,240 @@ Expected<void> tell_journal(const StudyFiles& files, const TaskSetting& setting,
                            .tasks = setting.array_tasks});
 }
 
-Expected<void> check_nodes(const StudyFiles& files, const TaskSetting& setting) {
-  const int wanted = files.input.spec.trial.nodes;
-  if (!setting.in_slurm_job || static_cast<int>(setting.nodes.size()) >= wanted) return {};
+/// What rank 0 knows before anything is started.
+struct Task {
+  StudyFiles files;
+  TaskSetting setting;
+  std::vector<Experiment> experiments;
+};
+
+/// The nodes of trials: of the runner's ranks, unless they were named.
+std::vector<std::string> node_names(const ArrayTaskRequest& request, const RunnerRanks& ranks) {
+  if (!request.nodes.empty()) return request.nodes;
+  std::vector<std::string> names;
+  for (const NodeName& name : ranks.nodes) names.push_back(name.node);
+  return names;
+}
+
+Expected<void> check_nodes(const Task& task) {
+  const int wanted = task.files.input.spec.trial.nodes;
+  if (!task.setting.in_slurm_job || static_cast<int>(task.setting.nodes.size()) >= wanted) {
+    return {};
+  }
   return invalid_input(fmt::format(
       "a trial takes {} nodes, but the runner was started on {}; start one rank a node (site key "
       "runner_launch), or name the nodes with --nodes",
-      wanted, setting.nodes.size()));
+      wanted, task.setting.nodes.size()));
+}
+
+Expected<void> say_nothing_to_do(const ArrayTaskRequest& request, std::string_view why) {
+  fmt::print("slurmtune-runner: {} slice {}: nothing to run: {}\n", request.stage.text,
+             request.slice, why);
+  return {};
+}
+
+/// Reads what a rank has to know; without a manifest there is nothing to run.
+Expected<std::optional<Task>> read_task(const ArrayTaskRequest& request, const RunnerRanks& ranks) {
+  Task task;
+  SLURMTUNE_TRY(task.files, read_study_files(request.study, request.stage, request.environment));
+  if (!task.files.manifest) return std::nullopt;
+  SLURMTUNE_TRY(task.setting,
+                task_setting(request.environment, *task.files.manifest, task.files.input.site,
+                             node_names(request, ranks), wall_clock()));
+  SLURMTUNE_CHECK(check_nodes(task));
+  return task;
+}
+
+Environment scrubbed(Environment environment) {
+  scrub_launch_variables(environment);
+  return environment;
+}
+
+/// The lanes that one rank leads.
+class RankPart {
+ public:
+  RankPart(const ArrayTaskRequest& request, const RunnerRanks& ranks, const Task& task,
+           const std::vector<LanePlace>& places)
+      : ranks_(ranks), task_(task), places_(places), own_(scrubbed(request.environment)) {
+    const LauncherPlace place{task.setting.in_slurm_job, ::geteuid() == 0, request.runner};
+    const StudyInput& input = task.files.input;
+    launcher_ = make_launcher(input.spec.trial.launcher, input.site.trial_launch, place);
+  }
+
+  /// The frame of a lane, with the environment after trial.setup.
+  [[nodiscard]] TrialFrame frame(int lane) const {
+    const LanePlace& place = places_.at(static_cast<std::size_t>(lane));
+    TrialFrame frame{task_.files, task_.setting, *launcher_, own_, environment_,
+                     lane,        place,         {},         {}};
+    std::vector<NodeName> names;
+    for (const int rank : place.ranks)
+      names.push_back(ranks_.nodes.at(static_cast<std::size_t>(rank)));
+    for (const NodeName& name : names) frame.nodes.push_back(name.node);
+    if (task_.setting.nodes.size() > ranks_.nodes.size()) frame.nodes = named_nodes();
+    frame.master_addr = master_address(names);
+    return frame;
+  }
+
+  /// Makes the leaders of the lanes that begin on this rank's node.
+  void lead_lanes(NodeLoop& loop) {
+    std::optional<Error> refusal;
+    for (std::size_t lane = 0; lane < places_.size(); ++lane) {
+      if (places_[lane].ranks.front() != ranks_.link.rank()) continue;
+      if (!is_set_up_) refusal = set_up();
+      loop.lead(std::make_unique<LaneLeader>(frame(static_cast<int>(lane)), ranks_.link, refusal));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> named_nodes() const {
+    const auto wanted = static_cast<std::size_t>(task_.files.input.spec.trial.nodes);
+    std::vector<std::string> nodes = task_.setting.nodes;
+    if (nodes.size() > wanted) nodes.resize(wanted);
+    return nodes;
+  }
+
+  /// Runs trial.setup, once; an error if it failed.
+  std::optional<Error> set_up() {
+    is_set_up_ = true;
+    environment_ = own_;
+    auto environment = run_setup(task_.files.input.spec.trial.setup, own_, task_.files.workdir);
+    if (!environment) return environment.error();
+    environment_ = std::move(*environment);
+    return std::nullopt;
+  }
+
+  const RunnerRanks& ranks_;
+  const Task& task_;
+  const std::vector<LanePlace>& places_;
+  Environment own_;
+  Environment environment_;
+  std::unique_ptr<RankLauncher> launcher_;
+  bool is_set_up_ = false;
+};
+
+/// What rank 0 tells the others before anything is started: who leads and hosts which lane.
+Words go_message(const std::vector<LanePlace>& places) {
+  Words words{"go"};
+  for (const LanePlace& place : places) {
+    words.push_back(std::to_string(place.share));
+    words.push_back(std::to_string(place.shares));
+    Words ranks;
+    for (const int rank : place.ranks) ranks.push_back(std::to_string(rank));
+    append_list(words, ranks);
+  }
+  return words;
+}
+
+std::vector<LanePlace> read_go_message(const Words& message) {
+  WordReader words(message);
+  std::vector<LanePlace> places;
+  for ([[maybe_unused]] const std::string go = words.text(); !words.rest().empty();) {
+    LanePlace place;
+    place.share = static_cast<int>(words.integer());
+    place.shares = static_cast<int>(words.integer());
+    for (const std::string& rank : words.list()) place.ranks.push_back(std::stoi(rank));
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+Words wait_for_message(PacketLink& link) {
+  using namespace std::chrono_literals;
+  constexpr auto pause_max = 20ms;
+  for (auto pause = 1ms;; pause = std::min<std::chrono::milliseconds>(2 * pause, pause_max)) {
+    if (auto packet = link.receive(); packet && !packet->words.empty()) return packet->words;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+/// Rank 0 finds out whether there is anything to run, and opens the shard.
+Expected<std::optional<ShardWriter>> open_task(const ArrayTaskRequest& request, Task& task) {
+  SLURMTUNE_CHECK(tell_journal(task.files, task.setting, request.slice));
+  const auto verdicts = task.files.directory.verdicts(request.stage);
+  SLURMTUNE_TRY(const auto earlier,
+                earlier_shards(verdicts, task.setting.array_job, request.slice));
+  task.experiments = open_experiments(*task.files.manifest, request.slice, earlier);
+  if (task.experiments.empty() && earlier.empty()) return std::nullopt;
+  SLURMTUNE_CHECK(
+      watch_rules(task.files.input.spec.measure, task.files.manifest->experiments.front()));
+  SLURMTUNE_TRY(
+      ShardWriter shard,
+      ShardWriter::create(verdicts, task_start_of(task.files, task.setting, request.slice)));
+  return shard;
+}
+
+Expected<void> lead_task(const ArrayTaskRequest& request, const RunnerRanks& ranks,
+                         Spawner& spawner) {
+  SLURMTUNE_TRY(auto task, read_task(request, ranks));
+  if (!task) return say_nothing_to_do(request, "the stage was not released");
+  SLURMTUNE_TRY(StopSignals stop, StopSignals::catch_all());
+  SLURMTUNE_TRY(auto shard, open_task(request, *task));
+  if (!shard) return say_nothing_to_do(request, "the slice is empty");
+  const auto places = lay_out_lanes(task->files.manifest->lanes, task->files.input.spec.trial.nodes,
+                                    ranks.link.size());
+  for (int rank = 1; rank < ranks.link.size(); ++rank) ranks.link.send(rank, go_message(places));
+
+  TrialHost host(spawner, scrubbed(request.environment));
+  NodeLoop loop(ranks.link, host, stop, places);
+  RankPart part(request, ranks, *task, places);
+  part.lead_lanes(loop);
+  const TrialFrame frame = part.frame(0);
+  Dispatcher dispatcher(frame, task->experiments, static_cast<int>(places.size()), *shard,
+                        ranks.link);
+  loop.run_with(dispatcher);
+  return dispatcher.end();
+}
+
+/// Tells rank 0 that the lanes that begin here cannot run.
+void give_up_lanes(const RunnerRanks& ranks, const std::vector<LanePlace>& places,
+                   const Error& why) {
+  for (std::size_t lane = 0; lane < places.size(); ++lane) {
+    if (places[lane].ranks.front() != ranks.link.rank()) continue;
+    ranks.link.send(0, {"error", std::to_string(lane), std::to_string(static_cast<int>(why.kind)),
+                        why.message});
+  }
+}
+
+/// The other ranks: they wait for what rank 0 finds, and then for what it says.
+Expected<void> follow_task(const ArrayTaskRequest& request, const RunnerRanks& ranks,
+                           Spawner& spawner) {
+  SLURMTUNE_TRY(StopSignals stop, StopSignals::catch_all());
+  const auto go = wait_for_message(ranks.link);
+  if (go.front() != "go") return {};
+  const auto places = read_go_message(go);
+  TrialHost host(spawner, scrubbed(request.environment));
+  NodeLoop loop(ranks.link, host, stop, places);
+  const bool leads = std::any_of(places.begin(), places.end(), [&](const LanePlace& place) {
+    return place.ranks.front() == ranks.link.rank();
+  });
+  std::optional<Task> task;
+  std::optional<RankPart> part;
+  if (leads) {
+    auto read = read_task(request, ranks);
+    if (read && *read) {
+      task = std::move(*read);
+      part.emplace(request, ranks, *task, places);
+      part->lead_lanes(loop);
+    } else {
+      give_up_lanes(ranks, places,
+                    read ? Error{ErrorKind::unavailable,
+                                 fmt::format("{}: this node does not see the manifest of {}",
+                                             request.study.string(), request.stage.text)}
+                         : read.error());
+    }
+  }
+  loop.run();
+  return {};
 }
 
 }  // namespace
 
-Expected<void> run_array_task(const ArrayTaskRequest& request) {
-  SLURMTUNE_TRY(const StudyFiles files,
-                read_study_files(request.study, request.stage, request.environment));
-  const auto say_nothing_to_do = [&](std::string_view why) {
-    fmt::print("slurmtune-runner: {} slice {}: nothing to run: {}\n", request.stage.text,
-               request.slice, why);
-    return Expected<void>();
-  };
-  if (!files.manifest) return say_nothing_to_do("the stage was not released");
-  SLURMTUNE_TRY(const TaskSetting setting,
-                task_setting(request.environment, *files.manifest, files.input.site, request.nodes,
-                             wall_clock()));
-  SLURMTUNE_CHECK(check_nodes(files, setting));
-  SLURMTUNE_CHECK(tell_journal(files, setting, request.slice));
-  const auto verdicts = files.directory.verdicts(request.stage);
-  SLURMTUNE_TRY(const auto earlier, earlier_shards(verdicts, setting.array_job, request.slice));
-  const auto experiments = open_experiments(*files.manifest, request.slice, earlier);
-  if (experiments.empty() && earlier.empty()) return say_nothing_to_do("the slice is empty");
-  SLURMTUNE_CHECK(watch_rules(files.input.spec.measure, files.manifest->experiments.front()));
-
-  const LauncherPlace place{setting.in_slurm_job, ::geteuid() == 0, request.runner};
-  SLURMTUNE_TRY(const auto launcher, make_launcher(files.input.spec.trial.launcher,
-                                                   files.input.site.trial_launch, place));
-  SLURMTUNE_CHECK(adopt_orphans());
-  Environment scrubbed = request.environment;
-  scrub_launch_variables(scrubbed);
-  const auto environment = run_setup(files.input.spec.trial.setup, scrubbed, files.workdir);
-
-  SLURMTUNE_TRY(StopSignals stop, StopSignals::catch_all());
-  SLURMTUNE_TRY(ShardWriter shard,
-                ShardWriter::create(verdicts, task_start_of(files, setting, request.slice)));
-  const TrialFrame frame{files, setting, *launcher, environment ? *environment : scrubbed};
-  ArrayTask task(frame, stop, shard);
-  return environment ? task.run(experiments) : task.refuse_all(experiments, environment.error());
+Expected<void> run_array_task(const ArrayTaskRequest& request, const RunnerRanks& ranks,
+                              Spawner& spawner) {
+  if (ranks.link.rank() != 0) return follow_task(request, ranks, spawner);
+  const auto done = lead_task(request, ranks, spawner);
+  for (int rank = 1; rank < ranks.link.size(); ++rank) ranks.link.send(rank, {"leave"});
+  return done;
 }
 
 }  // namespace slurmtune

@@ -28,7 +28,7 @@ Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const 
   metrics.step_s = summary.step_s;
   metrics.flops_per_gpu = meter.flops_per_gpu();
   metrics.peak_gpu_bytes = meter.peak_gpu_bytes();
-  if (frame.launcher.is_local() && result.peak_host_bytes > 0) {
+  if (frame.launcher.starts_on_every_node() && result.peak_host_bytes > 0) {
     metrics.peak_host_bytes = result.peak_host_bytes;
   }
   metrics.params = meter.params();
@@ -50,7 +50,8 @@ Verdict blank_verdict(const TrialFrame& frame, const Experiment& experiment, Ins
   verdict.experiment = experiment.id;
   verdict.configuration = experiment.configuration_id;
   verdict.attempt = experiment.attempt;
-  verdict.nodes = trial_nodes(frame);
+  verdict.lane = frame.lane;
+  verdict.nodes = frame.nodes;
   verdict.started = at;
   verdict.ended = at;
   verdict.hardware.gpu_bytes = frame.files.input.site.gpu_bytes;

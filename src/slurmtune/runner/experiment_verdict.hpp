@@ -4,7 +4,7 @@
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/record/verdict.hpp"
-#include "slurmtune/runner/trial_run.hpp"
+#include "slurmtune/runner/lane/lane_trial.hpp"
 #include "slurmtune/runner/trial_setup.hpp"
 
 namespace slurmtune {

@@ -79,15 +79,12 @@ int run(int argc, char** argv) {
   request.runner = std::filesystem::read_symlink("/proc/self/exe", failure).string();
   if (failure) request.runner = argv[0];
 
+  auto spawner = Spawner::start();  // before MPI has threads
+  if (!spawner) return fail(spawner.error());
   auto group = RankGroup::join(request.environment);
   if (!group) return fail(group.error());
-  if (request.nodes.empty()) request.nodes = group->nodes();
-  int code = exit_done;
-  if (group->leads()) {
-    if (const auto done = run_array_task(request); !done) code = fail(done.error());
-  }
-  group->leave_together();
-  return code;
+  const auto done = run_array_task(request, {*group, group->nodes()}, *spawner);
+  return done ? exit_done : fail(done.error());
 }
 
 }  // namespace

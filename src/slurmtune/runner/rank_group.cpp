@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <thread>
+#include <list>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace slurmtune {
 
 namespace {
 
-constexpr int leave_tag = 1;
+constexpr int message_tag = 1;
 constexpr std::size_t name_bytes = 256;
 
 /// Whether mpirun, or srun with an MPI plug-in, started us.
@@ -27,16 +26,16 @@ bool launched_by_mpi(const Environment& environment) {
                      [&](const char* name) { return environment.contains(name); });
 }
 
-std::string own_node(const Environment& environment) {
-  if (const auto name = variable(environment, "SLURMD_NODENAME"); name && !name->empty()) {
-    return *name;
-  }
-  std::array<char, name_bytes> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
+NodeName own_name(const Environment& environment) {
+  NodeName name;
+  std::array<char, name_bytes> host{};
+  name.host = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "localhost";
+  name.node = variable(environment, "SLURMD_NODENAME").value_or("");
+  if (name.node.empty()) name.node = name.host;
+  return name;
 }
 
-std::vector<std::string> gather_names(const std::string& own, int size) {
+std::vector<std::string> gather(const std::string& own, int size) {
   std::array<char, name_bytes> mine{};
   own.copy(mine.data(), mine.size() - 1);
   std::vector<char> all(name_bytes * static_cast<std::size_t>(size));
@@ -44,6 +43,14 @@ std::vector<std::string> gather_names(const std::string& own, int size) {
                 MPI_COMM_WORLD);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < all.size(); i += name_bytes) names.emplace_back(&all[i]);
+  return names;
+}
+
+std::vector<NodeName> gather_names(const NodeName& own, int size) {
+  const auto nodes = gather(own.node, size);
+  const auto hosts = gather(own.host, size);
+  std::vector<NodeName> names;
+  for (std::size_t i = 0; i < nodes.size(); ++i) names.push_back({nodes[i], hosts[i]});
   return names;
 }
 
@@ -55,6 +62,19 @@ int tasks_of_step(const Environment& environment) {
 
 }  // namespace
 
+struct RankGroup::Outbox {
+  // A list: what MPI reads from must not move.
+  std::list<std::pair<std::string, MPI_Request>> sending;
+
+  void let_go_of_sent() {
+    sending.remove_if([](auto& one) {
+      int is_sent = 0;
+      MPI_Test(&one.second, &is_sent, MPI_STATUS_IGNORE);
+      return is_sent != 0;
+    });
+  }
+};
+
 Expected<RankGroup> RankGroup::join(const Environment& environment) {
   RankGroup group;
   group.by_mpi_ = launched_by_mpi(environment);
@@ -65,9 +85,9 @@ Expected<RankGroup> RankGroup::join(const Environment& environment) {
     if (MPI_Init(nullptr, nullptr) != MPI_SUCCESS) return unavailable("MPI cannot be started");
     MPI_Comm_rank(MPI_COMM_WORLD, &group.rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &group.size_);
-    group.nodes_ = gather_names(own_node(environment), group.size_);
+    group.nodes_ = gather_names(own_name(environment), group.size_);
   } else {
-    group.nodes_ = {own_node(environment)};
+    group.nodes_ = {own_name(environment)};
   }
   const int tasks = tasks_of_step(environment);
   if (tasks > 1 && group.size_ == 1) {
@@ -79,38 +99,53 @@ Expected<RankGroup> RankGroup::join(const Environment& environment) {
   return group;
 }
 
+RankGroup::RankGroup() : outbox_(std::make_unique<Outbox>()) {}
+
 RankGroup::RankGroup(RankGroup&& other) noexcept
     : by_mpi_(std::exchange(other.by_mpi_, false)),
       rank_(other.rank_),
       size_(other.size_),
-      nodes_(std::move(other.nodes_)) {}
+      nodes_(std::move(other.nodes_)),
+      to_self_(std::move(other.to_self_)),
+      outbox_(std::move(other.outbox_)) {}
 
 RankGroup::~RankGroup() {
-  if (by_mpi_) MPI_Finalize();
+  if (!by_mpi_) return;
+  for (auto& [bytes, request] : outbox_->sending) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Finalize();
 }
 
-void RankGroup::wait_for_leave() const {
-  using namespace std::chrono_literals;
-  // Rank 0 hears of the end, too, and decides; this rank must be there until it says so.
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) ::signal(signal, SIG_IGN);
-  auto pause = 1ms;
-  constexpr auto pause_max = 100ms;
-  int there = 0;
-  while (there == 0) {
-    MPI_Iprobe(0, leave_tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    if (there != 0) break;
-    std::this_thread::sleep_for(pause);
-    pause = std::min<std::chrono::milliseconds>(2 * pause, pause_max);
+void RankGroup::send(int to, const Words& words) {
+  if (to == rank_) {
+    to_self_.push_back({rank_, words});
+    return;
   }
-  MPI_Recv(nullptr, 0, MPI_CHAR, 0, leave_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  outbox_->let_go_of_sent();
+  auto& [bytes, request] = outbox_->sending.emplace_back(pack(words), MPI_REQUEST_NULL);
+  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, message_tag, MPI_COMM_WORLD,
+            &request);
 }
 
-void RankGroup::leave_together() {
-  if (!by_mpi_ || size_ == 1) return;
-  if (!leads()) return wait_for_leave();
-  for (int rank = 1; rank < size_; ++rank) {
-    MPI_Send(nullptr, 0, MPI_CHAR, rank, leave_tag, MPI_COMM_WORLD);
+std::optional<PacketLink::Packet> RankGroup::receive() {
+  if (!to_self_.empty()) {
+    Packet packet = std::move(to_self_.front());
+    to_self_.pop_front();
+    return packet;
   }
+  if (size_ == 1) return std::nullopt;
+  outbox_->let_go_of_sent();
+  int is_there = 0;
+  MPI_Status status;
+  MPI_Iprobe(MPI_ANY_SOURCE, message_tag, MPI_COMM_WORLD, &is_there, &status);
+  if (is_there == 0) return std::nullopt;
+  int count = 0;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  std::string bytes(static_cast<std::size_t>(count), '\0');
+  MPI_Recv(bytes.data(), count, MPI_BYTE, status.MPI_SOURCE, message_tag, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
+  auto words = unpack(bytes);
+  SLURMTUNE_ASSERT(words.has_value());  // MPI does not cut messages
+  return Packet{status.MPI_SOURCE, std::move(*words)};
 }
 
 }  // namespace slurmtune

@@ -44,7 +44,11 @@ Expected<ShardWriter> ShardWriter::create(const std::filesystem::path& directory
 }
 
 Expected<void> ShardWriter::write(const ShardLine& line) {
-  SLURMTUNE_TRY(std::string text, render_shard_line(line));
+  SLURMTUNE_TRY(const std::string text, render_shard_line(line));
+  return write_rendered(text);
+}
+
+Expected<void> ShardWriter::write_rendered(std::string text) {
   text += '\n';
   std::string_view rest = text;
   while (!rest.empty()) {

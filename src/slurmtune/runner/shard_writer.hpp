@@ -21,6 +21,8 @@ class ShardWriter {
                                                     TaskStart start);
   /// Errors: unavailable (disk full, quota, stale handle).
   [[nodiscard]] Expected<void> write(const ShardLine& line);
+  /// The same of a line that render_shard_line made, perhaps on another node.
+  [[nodiscard]] Expected<void> write_rendered(std::string text);
 
   [[nodiscard]] const TaskStart& start() const { return start_; }
 

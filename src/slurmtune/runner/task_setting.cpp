@@ -72,4 +72,10 @@ Expected<TaskSetting> task_setting(const Environment& environment, const Manifes
   return setting;
 }
 
+std::optional<double> trial_seconds_left(const TaskSetting& setting, Instant now) {
+  constexpr std::chrono::seconds end_margin{20};
+  if (!setting.ends_by) return std::nullopt;
+  return std::chrono::duration<double>(*setting.ends_by - end_margin - now).count();
+}
+
 }  // namespace slurmtune

@@ -39,4 +39,8 @@ struct TaskSetting {
                                                  const Manifest& manifest, const Site& site,
                                                  std::vector<std::string> nodes, Instant now);
 
+/// Seconds in which a trial has to end, so that time is left to write what is left to write;
+/// nothing where the task has no end.
+[[nodiscard]] std::optional<double> trial_seconds_left(const TaskSetting& setting, Instant now);
+
 }  // namespace slurmtune

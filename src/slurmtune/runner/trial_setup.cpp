@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/runner/trial_setup.hpp"
 
-#include <cerrno>
-#include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include "slurmtune/base/shell_quote.hpp"
-#include "slurmtune/execute/spawn.hpp"
 #include "slurmtune/generate/trial.hpp"
+#include "slurmtune/runner/start/rendezvous.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -21,22 +18,6 @@ namespace slurmtune {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A TCP port that nobody listens on now. The system hands them out in random order, so that two
-/// trials at the same time hardly get the same. Errors: unavailable.
-Expected<int> free_port() {
-  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: how sockets are called
-  if (listener.get() < 0 || ::bind(listener.get(), generic, size) != 0 ||
-      ::getsockname(listener.get(), generic, &size) != 0) {
-    return unavailable(fmt::format("no free TCP port for MASTER_PORT: {}", std::strerror(errno)));
-  }
-  return ntohs(address.sin_port);
-}
 
 Expected<void> write_files(const fs::path& work, const std::map<std::string, std::string>& files) {
   for (const auto& [name, text] : files) {
@@ -61,6 +42,40 @@ Environment trial_environment(const TrialFrame& frame, const TrialCommand& comma
   environment["MASTER_ADDR"] = place.master_addr;
   environment["MASTER_PORT"] = std::to_string(place.master_port);
   return environment;
+}
+
+/// Where the search for a free port begins: not where another runner, or our last trial, began.
+std::uint64_t port_draw(const TrialFrame& frame, const Experiment& experiment, int launch) {
+  return std::hash<std::string>{}(fmt::format("{}-{}-{}-{}-{}", ::getpid(), frame.lane,
+                                              attempt_name(experiment), frame.setting.array_job,
+                                              launch));
+}
+
+/// What Slurm says to each node by itself, unless the study says it.
+std::vector<std::string> node_variables(const TrialFrame& frame, const Environment& environment) {
+  std::vector<std::string> names;
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+        "ZE_AFFINITY_MASK", "SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR", "SLURM_JOB_GPUS",
+        "SLURM_STEP_GPUS", "HOSTNAME", "TMPDIR"}) {
+    if (variable(environment, name) == variable(frame.own, name)) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<int> lane_cpus(const LanePlace& place) {
+  std::vector<std::string> all;
+  for (const int cpu : allowed_cpus()) all.push_back(std::to_string(cpu));
+  std::vector<int> mine;
+  for (const std::string& cpu : part_of(all, place.share, place.shares)) {
+    mine.push_back(std::stoi(cpu));
+  }
+  return mine;
+}
+
+/// The whole output is wanted of what the result rests on.
+bool is_kept_whole(Purpose purpose) {
+  return purpose == Purpose::baseline || purpose == Purpose::confirm;
 }
 
 }  // namespace
@@ -104,18 +119,10 @@ std::string attempt_name(const Experiment& experiment) {
   return fmt::format("{}.a{}", experiment.id.text, experiment.attempt);
 }
 
-std::vector<std::string> trial_nodes(const TrialFrame& frame) {
-  const auto wanted = static_cast<std::size_t>(frame.files.input.spec.trial.nodes);
-  std::vector<std::string> nodes = frame.setting.nodes;
-  if (nodes.size() > wanted) nodes.resize(wanted);
-  return nodes;
-}
-
-Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& experiment) {
+Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& experiment, int launch) {
   const StudySpec& spec = frame.files.input.spec;
   const fs::path stage = frame.files.directory.stage(frame.files.stage);
   const fs::path work = stage / "work" / attempt_name(experiment);
-  const std::vector<std::string> nodes = trial_nodes(frame);
 
   TrialPlace place;
   place.work = work.string();
@@ -123,17 +130,16 @@ Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& exper
   place.workdir = frame.files.workdir;
   place.nodes = spec.trial.nodes;
   place.processes = static_cast<int>(spec.ranks());
-  // On one node the loopback always works; a host's own name may not resolve.
-  place.master_addr = nodes.size() > 1 ? nodes.front() : "127.0.0.1";
-  SLURMTUNE_TRY(place.master_port, free_port());
+  place.master_addr = frame.master_addr;
+  SLURMTUNE_TRY(place.master_port, free_port(port_draw(frame, experiment, launch)));
 
   SLURMTUNE_TRY(TrialCommand command, render_trial(spec, experiment.configuration, place));
-  SLURMTUNE_TRY(const LaunchLine line, frame.launcher.line({command.argv, nodes, place.processes}));
+  LaunchPlan plan = frame.launcher.plan({command.argv, frame.nodes, place.processes});
   if (spec.deepspeed && !command.files.contains("ds_config.json")) {
     SLURMTUNE_TRY(command.files["ds_config.json"],
                   render_ds_config(spec, experiment.configuration));
   }
-  command.files["command.txt"] = shell_quote(line.argv) + "\n";
+  command.files["command.txt"] = shell_quote(plan.processes.front().argv) + "\n";
   SLURMTUNE_CHECK(make_private_directory(work));
   SLURMTUNE_CHECK(write_files(work, command.files));
   SLURMTUNE_CHECK(make_private_directory(stage / "logs"));
@@ -144,9 +150,14 @@ Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& exper
   trial.rules.hopeless_step_s = hopeless_step_s(spec, *frame.files.manifest, experiment);
   trial.log = stage / "logs" / (attempt_name(experiment) + ".log");
   trial.metrics = work / "metrics.jsonl";
-  trial.process.launch = line;
-  trial.process.environment = trial_environment(frame, command, experiment, place, trial.metrics);
-  trial.process.workdir = place.workdir;
+  trial.environment = trial_environment(frame, command, experiment, place, trial.metrics);
+  trial.node_variables = node_variables(frame, trial.environment);
+  limit_devices(trial.environment, frame.place);
+  if (frame.place.shares > 1) trial.cpus = lane_cpus(frame.place);
+  trial.workdir = place.workdir;
+  trial.nodes = frame.nodes;
+  trial.launch = std::move(plan);
+  if (is_kept_whole(experiment.purpose)) trial.keep_log = KeepLog::whole;
   return trial;
 }
 

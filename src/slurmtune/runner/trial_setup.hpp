@@ -6,19 +6,25 @@
 #include <string>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/runner/lane/lane_layout.hpp"
+#include "slurmtune/runner/lane/lane_trial.hpp"
 #include "slurmtune/runner/start/launcher.hpp"
 #include "slurmtune/runner/study_files.hpp"
 #include "slurmtune/runner/task_setting.hpp"
-#include "slurmtune/runner/trial_run.hpp"
 
 namespace slurmtune {
 
-/// What all trials of a task have in common.
+/// What all trials of a lane have in common.
 struct TrialFrame {
   const StudyFiles& files;
   const TaskSetting& setting;
   const RankLauncher& launcher;
-  const Environment& environment;  ///< after scrubbing and trial.setup
+  const Environment& own;          ///< of this node, scrubbed
+  const Environment& environment;  ///< the same after trial.setup
+  int lane = 0;
+  LanePlace place;
+  std::vector<std::string> nodes;  ///< names of the lane's nodes, as its ranks
+  std::string master_addr;
 };
 
 /// The number of samples of one optimizer step over all ranks, if the study tells: [batch] global,
@@ -37,14 +43,12 @@ struct TrialFrame {
 /// and of its log.
 [[nodiscard]] std::string attempt_name(const Experiment& experiment);
 
-/// The nodes of one trial: the first ones of the task.
-[[nodiscard]] std::vector<std::string> trial_nodes(const TrialFrame& frame);
-
 /// Makes the experiment's work directory with everything a trial needs (ds_config.json, the files
 /// that parameters name, command.txt), and says how to run it.
 /// Errors: invalid_input if the configuration cannot be written down (the trial is then a
 /// config_error); unavailable if the disk fails.
-[[nodiscard]] Expected<TrialRun> set_up_trial(const TrialFrame& frame,
-                                              const Experiment& experiment);
+/// `launch` counts how often it is started: each time another MASTER_PORT is taken.
+[[nodiscard]] Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& experiment,
+                                              int launch);
 
 }  // namespace slurmtune

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/input/study_spec.hpp"
 #include "slurmtune/runner/start/environment.hpp"
+#include "slurmtune/runner/start/process_spec.hpp"
 
 namespace slurmtune {
 
@@ -15,28 +18,34 @@ namespace slurmtune {
 struct LaunchRequest {
   std::vector<std::string> argv;   ///< of one rank
   std::vector<std::string> nodes;  ///< one entry a node
-  int processes = 1;               ///< ranks over all nodes
+  int processes = 1;               ///< ranks over all nodes, equally many on each
 };
 
-/// How the processes on other nodes are ended, besides by what ends with the launcher's own group.
-enum class RemoteEnding {
-  none,       ///< everything runs on this node
-  interrupt,  ///< SIGINT to the launcher makes it kill its ranks (srun --quit-on-interrupt)
-};
-
-/// What the runner starts: the launcher with its own options, before the trial's argv.
-struct LaunchLine {
+/// A process that the runner itself starts.
+struct PlacedProcess {
+  std::size_t node = 0;  ///< index into LaunchRequest::nodes
   std::vector<std::string> argv;
+  Environment environment;  ///< what it gets besides the trial's
+  std::optional<int> rank;  ///< absent for a launcher, which starts the ranks
+};
+
+/// What has to be started for a trial.
+struct LaunchPlan {
+  std::vector<PlacedProcess> processes;
   RemoteEnding remote = RemoteEnding::none;
+  /// Ranks that a launcher starts on the first node with `rank-env`: each writes into an output of
+  /// its own (LocalTrial::open_outputs).
+  int rank_outputs = 0;
 };
 
 /// Puts the ranks of a trial in place. One implementation a kind of launcher.
 class RankLauncher {
  public:
   virtual ~RankLauncher() = default;
-  [[nodiscard]] virtual Expected<LaunchLine> line(const LaunchRequest& request) const = 0;
-  /// True if all ranks are descendants of what is started, so that their memory can be read.
-  [[nodiscard]] virtual bool is_local() const = 0;
+  [[nodiscard]] virtual LaunchPlan plan(const LaunchRequest& request) const = 0;
+  /// True if the runner starts on every node what runs there, so that the memory of all can be
+  /// read and they can be bound to cores.
+  [[nodiscard]] virtual bool starts_on_every_node() const = 0;
 };
 
 /// What is known about where the runner runs.
@@ -46,12 +55,26 @@ struct LauncherPlace {
   std::string runner;  ///< absolute path of slurmtune-runner, for rank-env
 };
 
-/// The launcher of a study. A study says `mpirun` or `srun` and runs both with and without Slurm:
-/// mpirun cannot start inside a job step, so within a Slurm job `mpirun` means srun, and without
-/// one `srun` means mpirun. `trial_launch` (site.trial_launch) replaces the program and its
-/// options where it fits: a prefix that begins with srun is not used without Slurm.
-/// Errors: invalid_input for torch, which this version does not support.
-[[nodiscard]] Expected<std::unique_ptr<RankLauncher>> make_launcher(
+/// The launcher of a study.
+/// - torch: the runner starts the ranks itself, one a slot, as torchrun would: no ssh, no hostfile.
+/// - command: the user's own line, once, on the trial's first node.
+/// - srun, mpirun, auto: a study says either and runs both with and without Slurm. mpirun cannot
+///   start inside a job step, so within a Slurm job `mpirun` means srun, and without one `srun`
+///   means mpirun. `trial_launch` (site.trial_launch) replaces the program and its options where it
+///   fits: a prefix that begins with srun is not used without Slurm.
+[[nodiscard]] std::unique_ptr<RankLauncher> make_launcher(
     Launcher kind, const std::vector<std::string>& trial_launch, const LauncherPlace& place);
+
+/// The variables by which a rank knows who it is: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+/// LOCAL_SIZE (DeepSpeed's CPU accelerator wants it), NODE_RANK, and torchrun's GROUP_RANK,
+/// ROLE_RANK and ROLE_WORLD_SIZE.
+struct RankPlace {
+  int rank = 0;
+  int local_rank = 0;
+  int node = 0;
+  int world_size = 1;
+  int local_world_size = 1;
+};
+[[nodiscard]] Environment rank_environment(const RankPlace& place);
 
 }  // namespace slurmtune

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -88,6 +89,24 @@ int number_or(const Environment& environment, const std::string& name, int other
   return value;
 }
 
+/// The runner may have opened an output for this rank alone: what goes through mpirun may be lost
+/// when the rank fails. Where it cannot be opened, the launcher's way serves.
+void write_to_own_output(Environment& environment) {
+  const auto paths = variable(environment, rank_outputs_variable);
+  if (!paths) return;
+  environment.erase(rank_outputs_variable);
+  std::string_view left = *paths;
+  for (int rank = number_or(environment, "RANK", 0); rank > 0 && !left.empty(); --rank) {
+    left.remove_prefix(std::min(left.size(), left.find(':') + 1));
+  }
+  const std::string path(left.substr(0, left.find(':')));
+  const int output = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (output < 0) return;
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::close(output);
+}
+
 }  // namespace
 
 Expected<Environment> rank_variables(const Environment& environment) {
@@ -130,6 +149,7 @@ int run_rank_env(std::span<const std::string> argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   }
   for (auto& [name, value] : *variables) environment[name] = std::move(value);
+  write_to_own_output(environment);
 
   std::vector<std::string> entries = environment_entries(environment);
   std::vector<char*> pointers = pointers_to(entries);

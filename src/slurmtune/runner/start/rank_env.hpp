@@ -17,6 +17,10 @@ namespace slurmtune {
 /// "Hydra environment variables".
 [[nodiscard]] Expected<Environment> rank_variables(const Environment& environment);
 
+/// Names, separated by `:`, in rank order, the files into which ranks that a launcher starts on the
+/// runner's own node write (LocalTrial::open_outputs).
+inline constexpr const char* rank_outputs_variable = "SLURMTUNE_RANK_OUTPUTS";
+
 /// `slurmtune-runner rank-env -- argv…`: becomes the program `argv` with these variables.
 /// Returns only if it cannot: 127 if there is no such program, 126 if it cannot be executed,
 /// 2 without a rank or a program; standard error says why.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurmtune/runner/lane/packet_link.hpp"
+#include "slurmtune/runner/shard_writer.hpp"
+#include "slurmtune/runner/trial_setup.hpp"
+
+namespace slurmtune {
+
+/// Gives the experiments of a slice to the lanes that ask for one, and writes the shard: on rank 0.
+/// For what LaneLeader sends and understands see there.
+class Dispatcher {
+ public:
+  /// `frame` is that of any lane: for verdicts of what never ran.
+  Dispatcher(const TrialFrame& frame, std::vector<Experiment> open, int lanes, ShardWriter& shard,
+             PacketLink& link);
+
+  /// Lane `lane`, led by rank `leader`, asks for an experiment.
+  void next(int lane, int leader);
+  void verdict(WordReader& words);
+  void error(WordReader& words);
+  /// To be called often; `stop` is what the task was told.
+  void go_on(std::optional<EndReason> stop);
+
+  /// True once all lanes have ended.
+  [[nodiscard]] bool is_done() const { return lanes_running_ == 0; }
+  /// Writes the last line. Errors: what went wrong with our files, or a trial's.
+  [[nodiscard]] Expected<void> end();
+
+ private:
+  [[nodiscard]] bool has_time_for(const Experiment& experiment) const;
+  void write(const Expected<void>& written);
+  void drop_the_rest(std::string reason);
+
+  const TrialFrame& frame_;
+  std::deque<Experiment> open_;
+  int lanes_running_;
+  ShardWriter& shard_;
+  PacketLink& link_;
+  Instant last_beat_;
+  std::string reason_ = "done";
+  std::optional<double> longest_trial_s_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace slurmtune
