@@ -8,7 +8,8 @@
 namespace slurmtune {
 
 /// A text file of the source tree that is part of the program: templates/*.json,
-/// scripts/sbatch/*.sbatch, site-configs/*.toml. The views last as long as the program.
+/// scripts/sbatch/*.sbatch, site-configs/*.toml, the runner's failure rules. The views last as long
+/// as the program.
 struct EmbeddedFile {
   std::string_view path;  ///< relative to the root of the source tree, with forward slashes
   std::string_view text;

@@ -20,6 +20,7 @@ std::vector<std::string> expected_paths() {
   const std::vector<std::pair<std::string, std::string>> kinds = {
       {"scripts/sbatch", ".sbatch"},
       {"site-configs", ".toml"},
+      {"src/slurmtune/runner/judge", ".toml"},
       {"templates", ".json"},
       {"templates", ".toml"},
   };

@@ -120,13 +120,54 @@ TEST_CASE("classify: exit 127 before a step is a program that is not there", "[r
   CHECK(classify(never).evidence->line == "cannot start 'x': no such program");
 }
 
+TEST_CASE("classify: SIGKILL with memory near its limit is out of memory, too", "[runner]") {
+  TrialEnd end = exited(137);
+  end.peak_host_fraction = 0.96;
+  CHECK(classify(end).outcome == Outcome::host_oom);
+  CHECK(classify(end).reason == "memory-curve");
+  end.peak_host_fraction = 0.7;
+  CHECK(classify(end).outcome == Outcome::crashed);
+  end.peak_host_fraction = 0.96;
+  end.exit_code = 139;
+  CHECK(classify(end).outcome == Outcome::crashed);
+  end.exit_code = 137;
+  end.ended_by_us = EndReason::total;
+  CHECK(classify(end).outcome == Outcome::timeout);
+}
+
 TEST_CASE("classify: the rank comes from the launcher, else from the line's mark", "[runner]") {
   TrialEnd end = exited(1, {cuda_oom});
   end.line_ranks = {5};
   CHECK(classify(end).evidence->rank == 5);
-  end.lines.emplace_back("srun: error: n2: task 3: Exited with exit code 1");
+  end.lines = {"ValueError: odd", "srun: error: n2: task 3: Exited with exit code 1"};
   CHECK(classify(end).evidence->rank == 3);
   CHECK(classify(end).evidence->node == "n2");
+}
+
+TEST_CASE("classify: a rank that only noticed another's failure is not the one to blame",
+          "[runner]") {
+  TrialEnd end = exited(1, {cuda_oom, "srun: error: n2: task 3: Exited with exit code 1"});
+  end.line_ranks = {5};
+  CHECK(classify(end).outcome == Outcome::gpu_oom);
+  CHECK(classify(end).evidence->rank == 5);
+  CHECK(classify(end).evidence->node.empty());
+}
+
+TEST_CASE("classify: what the runner saw of the first failure wins over its launcher's words",
+          "[runner]") {
+  TrialEnd end = exited(1, {"ValueError: of rank 2", "KeyError: of rank 3",
+                            "srun: error: n2: task 3: Exited with exit code 1"});
+  end.line_ranks = {2, 3, std::nullopt};
+  end.first_failure = RankFailure{2, "n1", 7, std::nullopt};
+  const Classified classified = classify(end);
+  CHECK(classified.reason == "exit 7");
+  CHECK(classified.evidence->rank == 2);
+  CHECK(classified.evidence->node == "n1");
+  CHECK(classified.evidence->line == "ValueError: of rank 2");
+  end.first_failure = RankFailure{2, "n1", std::nullopt, 9};
+  CHECK(classify(end).reason == "signal 9");
+  end.out_of_memory_kill = true;
+  CHECK(classify(end).reason == "rule:kernel-oom-kill");
 }
 
 TEST_CASE("classify: a rank that failed is a failure, whatever the launcher's own exit code",

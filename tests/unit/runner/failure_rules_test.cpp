@@ -30,7 +30,7 @@ TEST_CASE("failure_rules: each has a name of its own and an outcome that is no s
     CHECK(names.insert(rule.name).second);
     CHECK(rule.outcome != Outcome::ok);
   }
-  CHECK(names.size() > 20);
+  CHECK(names.size() > 50);
 }
 
 TEST_CASE("failure_rules: what trainers say last tells the outcome", "[runner]") {
@@ -80,7 +80,7 @@ TEST_CASE("failure_rules: what trainers say last tells the outcome", "[runner]")
       {"srun: error: *** STEP 12.1 ON n1 CANCELLED AT 2026-11-30T21:04:05 DUE TO TIME LIMIT ***",
        "preempted"},
       {"srun: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-30T21:04:05 ***", "cancelled"},
-      {"RuntimeError: [./gloo/transport/tcp/pair.cc:598] Connection closed by peer", "none"},
+      {"RuntimeError: [./gloo/transport/tcp/pair.cc:598] Connection closed by peer", "crashed"},
   };
   for (const Sample& sample : samples) {
     INFO(sample.line);
@@ -131,9 +131,77 @@ TEST_CASE("failure_rules: the cause of the first rank wins over what it did to t
   CHECK(match->line == 0);
 }
 
+TEST_CASE("match_failure: a cause is looked for in the failing rank's lines first", "[runner]") {
+  const std::vector<std::string> lines{"MemoryError", "ModuleNotFoundError: No module named 'x'",
+                                       "torch.OutOfMemoryError: CUDA out of memory. Tried"};
+  const std::vector<std::optional<int>> ranks{0, 1, std::nullopt};
+  const auto outcome = [&](FailureContext context) {
+    const auto match = match_failure(lines, ranks, context);
+    return match ? std::string(name_of(match->rule->outcome)) : "none";
+  };
+  CHECK(outcome({.rank = 1}) == "launch_error");
+  CHECK(outcome({.rank = 0}) == "host_oom");
+  CHECK(outcome({.rank = 7}) == "gpu_oom");  // of nobody known, so it may be its own
+  CHECK(outcome({}) == "gpu_oom");           // the weightiest
+}
+
+TEST_CASE("match_failure: another rank's words do not explain a fault of its own", "[runner]") {
+  const std::vector<std::string> lines{"MemoryError"};
+  const std::vector<std::optional<int>> ranks{0};
+  CHECK_FALSE(match_failure(lines, ranks, {.signal = 11, .rank = 1}).has_value());
+  CHECK(match_failure(lines, ranks, {.signal = 11, .rank = 0}).has_value());
+  CHECK(match_failure(lines, ranks, {.signal = 15, .rank = 1}).has_value());
+}
+
+TEST_CASE("match_failure: a consequence decides only if there is nothing else", "[runner]") {
+  const std::string gone =
+      "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by "
+      "peer [10.0.0.2]:34123";
+  const std::vector<std::optional<int>> ranks{0, 1};
+  const auto found = [&](const std::string& other, FailureContext context) {
+    return match_failure(std::vector<std::string>{gone, other}, ranks, context).has_value();
+  };
+  CHECK(found("step 3", {.exit_code = 1, .rank = 0}));
+  CHECK(found("step 3", {.exit_code = 1}));
+  CHECK_FALSE(found("step 3", {.exit_code = 1, .rank = 1}));
+  CHECK_FALSE(found("ValueError: odd", {.exit_code = 1}));
+  CHECK_FALSE(found("step 3", {.signal = 9, .rank = 0}));
+  CHECK(found("step 3", {.signal = 6, .rank = 0}));
+}
+
+TEST_CASE("parse_failure_rules: a file that is wrong is refused with its line", "[runner]") {
+  const std::string good = "[[rule]]\nname = 'a'\noutcome = 'nan'\nexpression = 'x'\n";
+  REQUIRE(parse_failure_rules(good, "f").has_value());
+  CHECK(parse_failure_rules(good, "f")->front().kind == RuleKind::cause);
+  const std::string rule = "[[rule]]\nname = 'a'\n";
+  const std::vector<std::string> all_bad{
+      "nonsense",
+      "",
+      good + good,
+      good + "kind = 'reason'\n",
+      good + "scope = 'any'\n",
+      good + "when = 'never'\n",
+      rule,
+      rule + "outcome = 'ok'\nexpression = 'x'\n",
+      rule + "outcome = 'nan'\nexpression = '('\n",
+      "title = 'x'\n" + good,
+  };
+  for (const std::string& bad : all_bad) {
+    INFO(bad);
+    const auto rules = parse_failure_rules(bad, "f");
+    REQUIRE_FALSE(rules.has_value());
+    CHECK(rules.error().kind == ErrorKind::invalid_input);
+    CHECK(rules.error().message.starts_with("f:"));
+  }
+}
+
 TEST_CASE("strip_prefix: launchers' marks go, the rank stays", "[runner]") {
   CHECK(strip_prefix("[rank3]: ValueError: x").text == "ValueError: x");
   CHECK(strip_prefix("[rank3]: ValueError: x").rank == 3);
+  CHECK(strip_prefix("[rank0]:[titan] step: 1").text == "[titan] step: 1");
+  CHECK(strip_prefix("[rank0]:[titan] step: 1").rank == 0);
+  CHECK(strip_prefix("[default1]:hello").text == "hello");
+  CHECK_FALSE(strip_prefix("[default1]:hello").rank.has_value());
   CHECK(strip_prefix("[1,2]<stderr>:hello").text == "hello");
   CHECK(strip_prefix("[1,2]<stderr>:hello").rank == 2);
   CHECK(strip_prefix(" 7: hello").rank == 7);
@@ -153,6 +221,10 @@ TEST_CASE("telling_line: the last error, not what the launcher says about it", "
   CHECK(telling_line(std::vector<std::string>{"one", "two", "  "}) == "two");
   CHECK(telling_line(std::vector<std::string>{"srun: error: n1: task 0: Killed"}) ==
         "srun: error: n1: task 0: Killed");
+  CHECK(telling_line(std::vector<std::string>{
+            "ValueError: odd",
+            "RuntimeError: [gloo/transport/tcp/pair.cc:5] Connection closed by "
+            "peer"}) == "ValueError: odd");
   CHECK(telling_line({}).empty());
 }
 
@@ -174,6 +246,33 @@ TEST_CASE("read_launch_report: mpirun and srun tell the first rank that failed",
         RankFailure{2, "n2", std::nullopt, 11});
   CHECK(read_launch_report(std::vector<std::string>{"srun: job 12 queued", "hello"}) ==
         RankFailure{});
+}
+
+TEST_CASE("read_launch_report: torchrun and DeepSpeed's launcher tell it in words of their own",
+          "[runner]") {
+  std::vector<std::string> torchrun{
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+      "train.py FAILED",
+      "Failures:",
+      "[1]:",
+      "  time      : 2026-11-30_10:12:14",
+      "  host      : n1",
+      "  rank      : 0 (local_rank: 0)",
+      "  exitcode  : 1 (pid: 4100)",
+      "Root Cause (first observed failure):",
+      "[0]:",
+      "  time      : 2026-11-30_10:12:13",
+      "  host      : n2",
+      "  rank      : 5 (local_rank: 1)",
+      "  exitcode  : -11 (pid: 4123)",
+      "  error_file: <N/A>"};
+  CHECK(read_launch_report(torchrun) == RankFailure{5, "n2", std::nullopt, 11});
+  CHECK(
+      read_launch_report(std::vector<std::string>{
+          "[2026-11-30 10:12:13,001] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 41",
+          "[2026-11-30 10:12:13,002] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', "
+          "'-u', 'train.py', '--local_rank=1'] exits with return code = -9"}) ==
+      RankFailure{std::nullopt, "", std::nullopt, 9});
 }
 
 }  // namespace slurmtune

@@ -15,6 +15,8 @@ namespace {
 constexpr int exit_not_executable = 126;
 constexpr int exit_not_found = 127;
 constexpr int exit_of_signal = 128;  // what shells and mpirun add to a signal's number
+/// Memory is looked at now and then, and what is refused was never used.
+constexpr double near_the_limit = 0.9;
 
 Outcome outcome_of(EndReason reason) {
   switch (reason) {
@@ -31,19 +33,30 @@ Outcome outcome_of(EndReason reason) {
   return Outcome::crashed;
 }
 
+/// What the failing rank said last; anybody, if it said nothing.
+std::string telling_line_of(const TrialEnd& end, std::optional<int> rank) {
+  std::vector<std::string> own;
+  for (std::size_t i = 0; i < end.lines.size(); ++i) {
+    const bool known = rank && i < end.line_ranks.size() && end.line_ranks[i];
+    if (!known || end.line_ranks[i] == rank) own.push_back(end.lines[i]);
+  }
+  return std::string(telling_line(own.empty() ? end.lines : own));
+}
+
 Evidence evidence_of(const TrialEnd& end, const RankFailure& failure) {
   Evidence evidence;
   evidence.rank = failure.rank;
   evidence.node = failure.node;
-  evidence.exit_code = failure.exit_code ? failure.exit_code : end.exit_code;
-  evidence.signal = failure.signal ? failure.signal : end.signal;
+  const bool told = failure.exit_code || failure.signal;
+  evidence.exit_code = told ? failure.exit_code : end.exit_code;
+  evidence.signal = told ? failure.signal : end.signal;
   if (evidence.signal) evidence.exit_code.reset();
   if (evidence.exit_code && *evidence.exit_code > exit_of_signal &&
       *evidence.exit_code <= exit_of_signal + SIGRTMAX) {
     evidence.signal = *evidence.exit_code - exit_of_signal;
     evidence.exit_code.reset();
   }
-  evidence.line = telling_line(end.lines);
+  evidence.line = telling_line_of(end, evidence.rank);
   return evidence;
 }
 
@@ -87,24 +100,52 @@ Classified exited_well(const TrialEnd& end) {
   return classified;
 }
 
-Classified failed(const TrialEnd& end) {
-  const RankFailure failure = read_launch_report(end.lines);
-  Classified classified{Outcome::crashed, "", evidence_of(end, failure)};
+bool memory_was_short(const TrialEnd& end) {
+  return end.out_of_memory_kill || end.peak_host_fraction.value_or(0.0) >= near_the_limit;
+}
+
+/// What the status of the first rank that failed, the kernel's count and the memory curve tell by
+/// themselves.
+std::optional<std::string> host_oom_without_words(const TrialEnd& end, const Evidence& evidence) {
+  if (evidence.signal != SIGKILL) return std::nullopt;
+  if (end.out_of_memory_kill) return "rule:kernel-oom-kill";
+  if (memory_was_short(end)) return "memory-curve";
+  return std::nullopt;
+}
+
+void take_match(Classified& classified, const TrialEnd& end, const RuleMatch& match) {
   Evidence& evidence = *classified.evidence;
-  const bool rank_failed = failure.exit_code || failure.signal;
-  const FailureContext context{end.steps_seen > 0, rank_failed, evidence.exit_code};
-  if (const auto match = match_failure(end.lines, context)) {
-    classified.outcome = match->rule->outcome;
-    classified.reason = fmt::format("rule:{}", match->rule->name);
-    evidence.line = end.lines[match->line];
-    if (!evidence.rank && match->line < end.line_ranks.size()) {
-      evidence.rank = end.line_ranks[match->line];
-    }
+  classified.outcome = match.rule->outcome;
+  classified.reason = fmt::format("rule:{}", match.rule->name);
+  const std::string& line = end.lines[match.line];
+  // That a rank aborted says less than what it said before.
+  if (classified.outcome != Outcome::crashed || !is_launcher_line(line)) evidence.line = line;
+  const bool known = match.line < end.line_ranks.size() && end.line_ranks[match.line];
+  if (!known || evidence.rank == end.line_ranks[match.line]) return;
+  // The cause was another rank's than the one that ended first; what is known of that one's end is
+  // not its own.
+  if (evidence.rank) evidence.node.clear();
+  evidence.rank = end.line_ranks[match.line];
+}
+
+Classified failed(const TrialEnd& end) {
+  const RankFailure failure = end.first_failure.value_or(read_launch_report(end.lines));
+  Classified classified{Outcome::crashed, "", evidence_of(end, failure)};
+  const Evidence& evidence = *classified.evidence;
+  if (const auto reason = host_oom_without_words(end, evidence)) {
+    classified.outcome = Outcome::host_oom;
+    classified.reason = *reason;
     return classified;
   }
-  if (evidence.signal == SIGKILL && end.out_of_memory_kill) {
-    classified.outcome = Outcome::host_oom;
-    classified.reason = "rule:kernel-oom-kill";
+  FailureContext context;
+  context.had_steps = end.steps_seen > 0;
+  context.rank_failed = failure.exit_code || failure.signal;
+  context.exit_code = evidence.exit_code;
+  context.signal = evidence.signal;
+  context.rank = evidence.rank;
+  context.memory_short = memory_was_short(end);
+  if (const auto match = match_failure(end.lines, end.line_ranks, context)) {
+    take_match(classified, end, *match);
     return classified;
   }
   const int code = evidence.exit_code.value_or(0);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <regex>
 #include <vector>
 
@@ -10,89 +11,95 @@ namespace slurmtune {
 
 namespace {
 
-using enum Outcome;
-using enum RuleScope;
-
 // std::regex recurses once a character.
 constexpr std::size_t line_bytes_max = 2048;
-
-// Regular expressions of one line each; an exception of Python stands at the line's beginning.
-constexpr FailureRule rules[] = {
-    {"no-space", storage_error, any, R"(^[^:]+:.*No space left on device)"},
-    {"quota", storage_error, any, R"(^[^:]+:.*Disk quota exceeded)"},
-    {"stale-handle", storage_error, any, R"(^[^:]+:.*Stale (NFS )?file handle)"},
-
-    {"torch-cuda-oom", gpu_oom, any, R"(^(torch\.cuda\.|torch\.)?OutOfMemoryError\b)"},
-    {"cuda-oom", gpu_oom, any,
-     R"(^([A-Za-z_]\w*\.)*\w*Error: .*(CUDA|HIP|XPU)( error:)? out of memory)"},
-    {"cublas-alloc", gpu_oom, any, R"(^\w*Error: .*CUBLAS_STATUS_ALLOC_FAILED)"},
-    {"c10-oom", gpu_oom, any, R"(^terminate called after .*c10::(Cuda)?OutOfMemoryError)"},
-    {"xla-oom", gpu_oom, any, R"(^[\w.]*XlaRuntimeError: RESOURCE_EXHAUSTED)"},
-    {"minitrain-oom", gpu_oom, any, R"(^minitrain\.OutOfMemoryError: )"},
-
-    {"torch-cpu-oom", host_oom, any, R"(^RuntimeError: .*DefaultCPUAllocator: (can't|not enough))"},
-    {"bad-alloc", host_oom, any, R"(^terminate called after throwing .*'std::bad_alloc')"},
-    {"python-memory", host_oom, any, R"(^([A-Za-z_]\w*\.)*_?(Array)?MemoryError\b)"},
-    {"enomem", host_oom, any, R"(^[^:]+:.*Cannot allocate memory)"},
-    {"slurm-oom", host_oom, any,
-     R"(^(srun|slurmstepd)(-\S+)?: error: .*([Oo]ut [Oo]f [Mm]emory|oom[-_ ]?kill))"},
-
-    {"slurm-node-failure", node_failure, any,
-     R"(^(srun|slurmstepd)(-\S+)?: error: .*(NODE FAILURE|Node failure|node_fail))"},
-
-    {"slurm-time-limit", preempted, any,
-     R"(^(srun|slurmstepd)(-\S+)?: error: \*\*\* .*CANCELLED AT .*DUE TO (TIME LIMIT|PREEMPTION))"},
-    {"slurm-cancelled", cancelled, no_rank_failed,
-     R"(^(srun|slurmstepd)(-\S+)?: error: \*\*\* .*CANCELLED AT )"},
-
-    {"loss-scale", nan, any, R"(^Exception: Current loss scale already at minimum)"},
-
-    {"batch-assertion", config_error, any, R"(^AssertionError: .*[Bb]atch)"},
-    {"deepspeed-config", config_error, any, R"(^([A-Za-z_]\w*\.)*DeepSpeedConfigError\b)"},
-    {"validation", config_error, any, R"(^pydantic[\w.]*ValidationError\b)"},
-    {"json", config_error, any, R"(^json\.decoder\.JSONDecodeError\b)"},
-    {"deepspeed-value", config_error, before_first_step,
-     R"(^(Value|Assertion|Key|Type)Error: .*([Dd]eep[Ss]peed|ds_config|[Zz]e[Rr][Oo]))"},
-
-    {"python-module", launch_error, before_first_step, R"(^(ModuleNotFound|Import)Error: )"},
-    {"shared-library", launch_error, before_first_step, R"(error while loading shared libraries)"},
-    {"port", launch_error, before_first_step, R"(^[^:]+:.*([Aa]ddress already in use|EADDRINUSE))"},
-    {"python-file", launch_error, before_first_step, R"(^\S*python[\d.]*: can't open file)"},
-    {"no-module-name", launch_error, before_first_step, R"(^\S*python[\d.]*: No module named )"},
-    {"no-command", launch_error, before_first_step,
-     R"(^(bash|sh|env|[^: ]*\.sh|/bin/\w*sh)(: line)?[: ].*(not found|No such file.*)$)"},
-    {"no-driver", launch_error, before_first_step,
-     R"(^\w*Error: .*(No CUDA GPUs are available|NVIDIA driver|no CUDA-capable device))"},
-    {"container", launch_error, before_first_step, R"(^(FATAL|pyxis|.*enroot).*(image|contain))"},
-    {"rank-env", launch_error, before_first_step, R"(^slurmtune-runner: rank-env: )"},
-    {"orte", launch_error, before_first_step,
-     R"(^(ORTE (was|has)|mpirun was unable|There are not enough slots|An ORTE daemon has))"},
-    {"srun-step", launch_error, before_first_step,
-     R"(^(srun|slurmstepd)(-\S+)?: error: .*(Unable to|execve|launch failed|step creation))"},
-
-    {"argument", config_error, exit_2, R"(^\S+: error: )"},
-    {"refused", config_error, exit_2, R"(^[\w./-]+: \S)"},
-};
 
 const std::vector<std::regex>& expressions() {
   static const std::vector<std::regex> compiled = [] {
     std::vector<std::regex> all;
-    for (const FailureRule& rule : rules) {
-      all.emplace_back(std::string(rule.expression), std::regex::ECMAScript);
+    for (const FailureRule& rule : failure_rules()) {
+      all.emplace_back(rule.expression, std::regex::ECMAScript);
     }
     return all;
   }();
   return compiled;
 }
 
+bool matches(const std::regex& expression, std::string_view line) {
+  const std::string_view text = line.substr(0, line_bytes_max);
+  return std::regex_search(text.begin(), text.end(), expression);
+}
+
 bool applies(const FailureRule& rule, const FailureContext& context) {
   switch (rule.scope) {
-    case any: return true;
-    case before_first_step: return !context.had_steps;
-    case no_rank_failed: return !context.rank_failed;
-    case exit_2: return !context.had_steps && context.exit_code == 2;
+    case RuleScope::any: return true;
+    case RuleScope::before_first_step: return !context.had_steps;
+    case RuleScope::no_rank_failed: return !context.rank_failed;
+    case RuleScope::exit_2: return !context.had_steps && context.exit_code == 2;
+    case RuleScope::memory_short: return context.memory_short;
   }
   return false;
+}
+
+bool is_consequence(std::string_view line) {
+  const auto rules = failure_rules();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules[i].kind == RuleKind::consequence && matches(expressions()[i], line)) return true;
+  }
+  return false;
+}
+
+bool looks_like_error(std::string_view line) {
+  static const std::regex error_form(
+      R"(^([A-Za-z_]\w*\.)*[A-Za-z_]\w*(Error|Exception|Interrupt)(:|$))"
+      R"(|^\S+: ([Ff]atal |FATAL )?[Ee]rror|^terminate called|^[Ff]atal)"
+      R"(|: [Ee]rror: |[Aa]ssertion .*failed)");
+  return matches(error_form, line);
+}
+
+/// Whose lines are looked at.
+enum class Speaker { failed_rank, unknown, other_rank };
+
+/// The lines of a failed trial, and who wrote each.
+struct FailureText {
+  std::span<const std::string> lines;
+  std::span<const std::optional<int>> ranks;
+  const FailureContext& context;
+
+  [[nodiscard]] Speaker speaker(std::size_t line) const {
+    if (line >= ranks.size() || !ranks[line] || !context.rank) return Speaker::unknown;
+    return ranks[line] == context.rank ? Speaker::failed_rank : Speaker::other_rank;
+  }
+};
+
+/// The first rule of `kind` that matches a line that `wanted` takes.
+template <class Wanted>
+std::optional<RuleMatch> first_match(const FailureText& text, RuleKind kind, Wanted wanted) {
+  const auto rules = failure_rules();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules[i].kind != kind || !applies(rules[i], text.context)) continue;
+    for (std::size_t step = 0; step < text.lines.size(); ++step) {
+      // The first of several is the cause; but what refuses its arguments says so at the end.
+      const bool backwards = rules[i].scope == RuleScope::exit_2;
+      const std::size_t at = backwards ? text.lines.size() - 1 - step : step;
+      if (wanted(at) && matches(expressions()[i], text.lines[at])) return RuleMatch{&rules[i], at};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_own_fault(std::optional<int> signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+}
+
+/// Whether nothing but consequences was said by the rank that failed, or by unknown ones.
+bool only_consequences(const FailureText& text) {
+  for (std::size_t at = 0; at < text.lines.size(); ++at) {
+    const std::string& line = text.lines[at];
+    if (text.speaker(at) == Speaker::other_rank || is_launcher_line(line)) continue;
+    if (looks_like_error(line) && !is_consequence(line)) return false;
+  }
+  return true;
 }
 
 /// The number at the start, and what follows it.
@@ -112,13 +119,14 @@ bool take(std::string_view& text, std::string_view head) {
 
 }  // namespace
 
-std::span<const FailureRule> failure_rules() { return rules; }
-
 OutputLine strip_prefix(std::string_view line) {
   std::string_view text = line;
   if (take(text, "[rank")) {  // torch 2.2 and later
     const auto rank = text.empty() ? std::nullopt : take_number(text);
-    if (rank && take(text, "]: ")) return {text, rank};
+    if (rank && take(text, "]:")) {
+      take(text, " ");
+      return {text, rank};
+    }
   }
   text = line;
   if (take(text, "[")) {  // mpirun --tag-output: [job,rank]<stdout>:
@@ -130,6 +138,10 @@ OutputLine strip_prefix(std::string_view line) {
     }
   }
   text = line;
+  if (take(text, "[default") && !text.empty()) {  // torchrun --tee: a local rank
+    if (take_number(text) && take(text, "]:")) return {text, std::nullopt};
+  }
+  text = line;
   while (take(text, " ")) continue;  // srun --label pads the rank
   if (!text.empty()) {
     const auto rank = take_number(text);
@@ -139,19 +151,27 @@ OutputLine strip_prefix(std::string_view line) {
 }
 
 std::optional<RuleMatch> match_failure(std::span<const std::string> lines,
+                                       std::span<const std::optional<int>> ranks,
                                        const FailureContext& context) {
-  for (std::size_t i = 0; i < std::size(rules); ++i) {
-    if (!applies(rules[i], context)) continue;
-    for (std::size_t step = 0; step < lines.size(); ++step) {
-      // The first of several is the cause; but what refuses its arguments says so at the end.
-      const std::size_t at = rules[i].scope == exit_2 ? lines.size() - 1 - step : step;
-      const std::string_view text = std::string_view(lines[at]).substr(0, line_bytes_max);
-      if (std::regex_search(text.begin(), text.end(), expressions()[i])) {
-        return RuleMatch{&rules[i], at};
-      }
-    }
+  const FailureText text{lines, ranks, context};
+  const auto by = [&](Speaker speaker) {
+    return [&text, speaker](std::size_t line) { return text.speaker(line) == speaker; };
+  };
+  const auto anybody = [](std::size_t) { return true; };
+  if (const auto match = first_match(text, RuleKind::system, anybody)) return match;
+  for (const Speaker speaker : {Speaker::failed_rank, Speaker::unknown, Speaker::other_rank}) {
+    if (speaker == Speaker::other_rank && is_own_fault(context.signal)) continue;
+    if (const auto match = first_match(text, RuleKind::cause, by(speaker))) return match;
   }
-  return std::nullopt;
+  const bool explained = context.signal && context.signal != SIGABRT;
+  if (explained || !only_consequences(text)) return std::nullopt;
+  const auto own = first_match(text, RuleKind::consequence, by(Speaker::failed_rank));
+  return own ? own : first_match(text, RuleKind::consequence, by(Speaker::unknown));
+}
+
+std::optional<RuleMatch> match_failure(std::span<const std::string> lines,
+                                       const FailureContext& context) {
+  return match_failure(lines, {}, context);
 }
 
 bool is_launcher_line(std::string_view line) {
@@ -180,17 +200,12 @@ bool is_launcher_line(std::string_view line) {
 }
 
 std::string_view telling_line(std::span<const std::string> lines) {
-  static const std::regex error_form(
-      R"(^([A-Za-z_]\w*\.)*[A-Za-z_]\w*(Error|Exception|Interrupt)(:|$))"
-      R"(|^\S+: ([Ff]atal |FATAL )?[Ee]rror|^terminate called|^[Ff]atal)"
-      R"(|: [Ee]rror: |[Aa]ssertion .*failed)");
   std::string_view last;
   for (std::size_t back = 1; back <= lines.size(); ++back) {
     const std::string& line = lines[lines.size() - back];
     if (is_launcher_line(line)) continue;
-    const std::string_view text = std::string_view(line).substr(0, line_bytes_max);
-    if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
-    if (std::regex_search(text.begin(), text.end(), error_form)) return line;
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    if (looks_like_error(line) && !is_consequence(line)) return line;
     if (last.empty()) last = line;
   }
   if (last.empty() && !lines.empty()) last = lines.back();

@@ -2,8 +2,10 @@
 #include "slurmtune/runner/judge/launch_report.hpp"
 
 #include <array>
+#include <charconv>
 #include <regex>
 #include <string_view>
+#include <system_error>
 
 namespace slurmtune {
 
@@ -61,17 +63,55 @@ void read_mpirun(const std::string& line, RankFailure& failure) {
   }
 }
 
+void take_status(int code, RankFailure& failure) {
+  // Python tells a signal by a negative exit code.
+  if (code < 0) failure.signal = -code;
+  if (code > 0) failure.exit_code = code;
+}
+
+/// torchrun's table; `in_root_cause` is kept from line to line.
+void read_torchrun(const std::string& line, bool& in_root_cause, RankFailure& failure) {
+  if (line.starts_with("Root Cause (first observed failure):")) {
+    in_root_cause = true;
+    failure = {};
+    return;
+  }
+  if (!in_root_cause) return;
+  static const std::regex row(R"(^\s+(host|rank|exitcode)\s*: (\S+))");
+  std::smatch found;
+  if (!std::regex_search(line, found, row)) return;
+  const std::string key = found[1];
+  const std::string value = found[2];
+  int number = 0;
+  const bool is_number =
+      std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc{};
+  if (key == "host") failure.node = value;
+  if (key == "rank" && is_number) failure.rank = number;
+  if (key == "exitcode" && is_number) take_status(number, failure);
+}
+
+/// DeepSpeed's own launcher tells no rank.
+void read_deepspeed(const std::string& line, RankFailure& failure) {
+  static const std::regex form(R"(\[launch\.py:\d+:\w+\] .* exits with return code = (-?\d{1,9}))");
+  std::smatch found;
+  if (failure.exit_code || failure.signal || !std::regex_search(line, found, form)) return;
+  take_status(std::stoi(found[1]), failure);
+}
+
 }  // namespace
 
 RankFailure read_launch_report(std::span<const std::string> lines) {
   constexpr std::size_t line_bytes_max = 1024;
   RankFailure failure;
+  bool in_root_cause = false;
   for (const std::string& line : lines) {
     if (line.size() > line_bytes_max) continue;
     if (line.starts_with("srun: ")) {
       read_srun(line, failure);
     } else {
       read_mpirun(line, failure);
+      read_torchrun(line, in_root_cause, failure);
+      read_deepspeed(line, failure);
     }
   }
   return failure;
