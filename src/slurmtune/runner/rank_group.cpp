@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
 namespace slurmtune {
 
@@ -24,15 +23,6 @@ bool launched_by_mpi(const Environment& environment) {
   constexpr std::array names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
   return std::any_of(names.begin(), names.end(),
                      [&](const char* name) { return environment.contains(name); });
-}
-
-NodeName own_name(const Environment& environment) {
-  NodeName name;
-  std::array<char, name_bytes> host{};
-  name.host = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "localhost";
-  name.node = variable(environment, "SLURMD_NODENAME").value_or("");
-  if (name.node.empty()) name.node = name.host;
-  return name;
 }
 
 std::vector<std::string> gather(const std::string& own, int size) {
@@ -49,8 +39,9 @@ std::vector<std::string> gather(const std::string& own, int size) {
 std::vector<NodeName> gather_names(const NodeName& own, int size) {
   const auto nodes = gather(own.node, size);
   const auto hosts = gather(own.host, size);
+  const auto machines = gather(own.machine, size);
   std::vector<NodeName> names;
-  for (std::size_t i = 0; i < nodes.size(); ++i) names.push_back({nodes[i], hosts[i]});
+  for (std::size_t i = 0; i < nodes.size(); ++i) names.push_back({nodes[i], hosts[i], machines[i]});
   return names;
 }
 
@@ -85,9 +76,9 @@ Expected<RankGroup> RankGroup::join(const Environment& environment) {
     if (MPI_Init(nullptr, nullptr) != MPI_SUCCESS) return unavailable("MPI cannot be started");
     MPI_Comm_rank(MPI_COMM_WORLD, &group.rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &group.size_);
-    group.nodes_ = gather_names(own_name(environment), group.size_);
+    group.nodes_ = gather_names(own_node_name(environment), group.size_);
   } else {
-    group.nodes_ = {own_name(environment)};
+    group.nodes_ = {own_node_name(environment)};
   }
   const int tasks = tasks_of_step(environment);
   if (tasks > 1 && group.size_ == 1) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "slurmtune/execute/spawn.hpp"
 
@@ -82,11 +84,24 @@ bool is_free(int port) {
 
 }  // namespace
 
+NodeName own_node_name(const Environment& environment) {
+  constexpr std::size_t name_bytes = 256;
+  NodeName name;
+  std::array<char, name_bytes> host{};
+  name.host = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "localhost";
+  name.node = variable(environment, "SLURMD_NODENAME").value_or("");
+  if (name.node.empty()) name.node = name.host;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> name.machine;
+  std::error_code failure;
+  name.machine += std::filesystem::read_symlink("/proc/self/ns/net", failure).string();
+  return name;
+}
+
 std::string master_address(const std::vector<NodeName>& nodes) {
-  const bool is_one_host = std::all_of(nodes.begin(), nodes.end(), [&](const NodeName& other) {
-    return other.host == nodes.front().host;
+  const bool is_one_machine = std::all_of(nodes.begin(), nodes.end(), [&](const NodeName& other) {
+    return !other.machine.empty() && other.machine == nodes.front().machine;
   });
-  if (is_one_host) return loopback;
+  if (nodes.size() == 1 || is_one_machine) return loopback;
   for (const std::string& name : {nodes.front().node, nodes.front().host}) {
     if (resolves_for_others(name)) return name;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/runner/start/environment.hpp"
 
 namespace slurmtune {
 
@@ -14,12 +15,17 @@ namespace slurmtune {
 struct NodeName {
   std::string node;  ///< SLURMD_NODENAME, else the host's name
   std::string host;  ///< gethostname(2)
+  /// The kernel's boot and the network namespace: what shares both shares the loopback.
+  std::string machine;
 
   bool operator==(const NodeName&) const = default;
 };
 
+/// This node.
+[[nodiscard]] NodeName own_node_name(const Environment& environment);
+
 /// The address under which the ranks of a trial reach its first node: 127.0.0.1 if all nodes are
-/// the same host (the loopback always works, a host's own name may not resolve); else the first of
+/// one machine (the loopback always works, a host's own name may not resolve); else the first of
 /// the node's and the host's name that resolves to more than a loopback address; else the address
 /// of an interface that is up. To be called on the first node.
 [[nodiscard]] std::string master_address(const std::vector<NodeName>& nodes);
