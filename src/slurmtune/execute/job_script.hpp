@@ -34,7 +34,7 @@ struct JobScript {
   std::int64_t tasks = 1;
   std::int64_t first_slice = 0;  ///< of task 0
   int nodes_per_task = 1;
-  int processes_per_node = 1;  ///< of a trial: what a task asks for where it shares its nodes
+  int processes_per_node = 1;  ///< of its trials: what a task asks for where it shares its nodes
 };
 
 /// The script of a stage's array at its planned size.

@@ -73,10 +73,15 @@ constexpr std::array<KeyRow, 2> file_rows{{
     {"name", shape_token, "name = \"mycluster\"", "Name of the site.", {}, {}, nullptr, true},
 }};
 
-constexpr std::array<KeyRow, 3> study_rows{{
+constexpr std::array<KeyRow, 4> study_rows{{
     {"site", shape_token, "site = \"generic\"", "The site file: a name, or a path."},
     {"submit", shape_word, "submit = \"graph\"", "How jobs are submitted.", {}, submit_words},
-    {"lanes", shape_integer, "lanes = 2", "A task holds lanes times trial.nodes nodes.", {1, 4096}},
+    {"lanes", shape_integer, "lanes = 2", "Experiments that a task runs at once.", {1, 4096}},
+    {"lanes_per_node",
+     shape_integer,
+     "lanes_per_node = 4",
+     "Lanes that share a node, each with its part of the cores and GPUs.",
+     {1, 1024}},
 }};
 
 std::vector<KeyRow> joined(std::span<const KeyRow> first, std::span<const KeyRow> second) {

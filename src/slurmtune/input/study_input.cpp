@@ -64,11 +64,14 @@ Expected<void> read_slurm(const Node& study, StudySpec& spec, Site& site) {
   if (slurm == nullptr) return {};
   SLURMTUNE_CHECK(apply_site_keys(*slurm, spec.path, site));
   spec.lanes = static_cast<int>(integer_or(*slurm, "lanes", spec.lanes));
-  if (spec.lanes > 1) {
-    return fail_at(spec.path, slurm->find("lanes")->line,
-                   fmt::format("slurm.lanes = {} is not supported by this version yet", spec.lanes),
-                   "write 1, or take it out: tasks run one experiment at a time");
+  spec.lanes_per_node = static_cast<int>(integer_or(*slurm, "lanes_per_node", spec.lanes_per_node));
+  if (spec.lanes_per_node > 1 && spec.trial.nodes > 1) {
+    return fail_at(spec.path, slurm->find("lanes_per_node")->line,
+                   fmt::format("lanes cannot share a node where a trial takes {} (trial.nodes)",
+                               spec.trial.nodes),
+                   "take lanes_per_node out, or write trial.nodes = 1");
   }
+  spec.lanes = std::max(spec.lanes, spec.lanes_per_node);
   const Node* submit = slurm->find("submit");
   if (submit == nullptr) return {};
   spec.submit = static_cast<SubmitMode>(word_index(*slurm_keys().find("submit"), submit->text));
@@ -85,10 +88,10 @@ Expected<void> check_whole(const Node& study, const StudySpec& spec) {
     return fail_at(spec.path, 1, "nothing varies in this study",
                    "add a [[parameter]], or a section [deepspeed]");
   }
-  const std::int64_t task_nodes = std::int64_t{spec.lanes} * spec.trial.nodes;
+  const std::int64_t task_nodes = spec.nodes_per_task();
   if (spec.budget.max_concurrent_nodes && *spec.budget.max_concurrent_nodes < task_nodes) {
     return fail_at(spec.path, study.find("budget")->find("max_concurrent_nodes")->line,
-                   fmt::format("one task needs {} nodes (lanes x trial.nodes), more than "
+                   fmt::format("one task needs {} nodes (trial.nodes for each lane), more than "
                                "max_concurrent_nodes = {}",
                                task_nodes, *spec.budget.max_concurrent_nodes),
                    "raise it, or lower slurm.lanes");

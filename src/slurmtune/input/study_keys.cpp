@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<Word, 2> mode_words{{{"tune"}, {"run"}}};
 constexpr std::array<Word, 5> launcher_words{{
     {"auto"},
-    {"torch", "\"srun\" on a cluster, \"mpirun\" on one machine, or \"command\""},
+    {"torch"},
     {"srun"},
     {"mpirun"},
     {"command"},

@@ -138,12 +138,17 @@ struct StudySpec {
   SearchSpec search;
   BudgetSpec budget;
   SubmitMode submit = SubmitMode::automatic;
-  int lanes = 1;
+  int lanes = 1;                   ///< experiments that a task runs at once
+  int lanes_per_node = 1;          ///< more than 1 only where a trial takes one node
   std::vector<std::string> notes;  ///< what was merged or assumed, one sentence each, to be shown
 
   /// Ranks of one experiment; also the data-parallel size (no model parallelism yet).
   [[nodiscard]] std::int64_t ranks() const {
     return std::int64_t{trial.nodes} * trial.processes_per_node;
+  }
+  /// Nodes that an array task holds.
+  [[nodiscard]] int nodes_per_task() const {
+    return (lanes * trial.nodes + lanes_per_node - 1) / lanes_per_node;
   }
 };
 

@@ -74,8 +74,8 @@ std::optional<std::int64_t> budget_node_seconds(const StudyInput& input) {
   std::optional<double> seconds;
   if (budget.max_node_hours) seconds = *budget.max_node_hours * hour_s;
   if (budget.max_gpu_hours) {
-    const int gpus =
-        input.site.gpus_per_node.value_or(input.spec.trial.processes_per_node * input.spec.lanes);
+    const int gpus = input.site.gpus_per_node.value_or(input.spec.trial.processes_per_node *
+                                                       input.spec.lanes_per_node);
     const double by_gpus = *budget.max_gpu_hours * hour_s / std::max(1, gpus);
     seconds = std::min(seconds.value_or(by_gpus), by_gpus);
   }

@@ -53,7 +53,7 @@ double likely_trial_s(const TrialLimits& limits) {
 TaskRules task_rules(const StudyInput& input) {
   const TrialLimits limits = trial_limits(input.spec.measure);
   return {.lanes = input.spec.lanes,
-          .nodes_per_task = input.spec.trial.nodes * input.spec.lanes,
+          .nodes_per_task = input.spec.nodes_per_task(),
           .limits = limits,
           .likely_trial_s = likely_trial_s(limits),
           .min_task_s = input.site.min_task_minutes * 60.0,

@@ -29,7 +29,7 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   SLURMTUNE_ASSERT(index.has_value());
   if (*index > 0) script.previous = plan.stages[*index - 1].name;
   script = array_script(std::move(script), plan.stages[*index]);
-  script.processes_per_node = input.spec.trial.processes_per_node;
+  script.processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
   script.tasks = action.tasks.value_or(1);
   script.first_slice = action.first_slice;
   return script;

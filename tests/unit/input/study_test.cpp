@@ -242,8 +242,20 @@ TEST_CASE("read_study: what needs Slurm, DeepSpeed or more nodes is refused with
   CHECK(with("[batch]\nglobal = 64\n")->spec.batch.global == 64);
   CHECK(message_of(with("[budget]\nwindow = \"20:00-07:00\"\n"))
             .starts_with("study.toml:10: budget.window is not supported by this version yet"));
-  CHECK(message_of(with("[slurm]\nlanes = 2\n"))
-            .starts_with("study.toml:10: slurm.lanes = 2 is not supported by this version yet"));
+}
+
+TEST_CASE("read_study: lanes hold a trial's nodes each, or share a node", "[input]") {
+  const auto nodes = [&](const std::string& keys) {
+    return with("[slurm]\n" + keys)->spec.nodes_per_task();
+  };
+  CHECK(nodes("lanes = 2\n") == 2);
+  CHECK(nodes("lanes_per_node = 4\n") == 1);
+  CHECK(nodes("lanes = 6\nlanes_per_node = 4\n") == 2);
+  CHECK(with("[slurm]\nlanes_per_node = 4\n")->spec.lanes == 4);
+  CHECK(message_of(read_texts("format = 1\nname = \"x\"\n[trial]\nnodes = 2\ncommand = [\"a\"]\n"
+                              "[[parameter]]\nname = \"b\"\ntype = \"bool\"\n"
+                              "target = \"env:B\"\n[slurm]\nlanes_per_node = 2\n"))
+            .starts_with("study.toml:11: lanes cannot share a node where a trial takes 2"));
 }
 
 TEST_CASE("read_study: braces in the command are placeholders, doubled ones are braces",
