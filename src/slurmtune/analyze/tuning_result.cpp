@@ -23,9 +23,6 @@ Ranked ranked(const Estimate& estimate, const Objective& objective) {
   row.label = label_of(estimate.configuration);
   const Metrics& metrics = estimate.trial->verdict->metrics;
   row.throughput = objective.readable(estimate.score);
-  if (!objective.is_throughput() && objective.follows_step_time() && metrics.throughput) {
-    row.throughput = *metrics.throughput;
-  }
   row.step_s = metrics.step_s;
   row.peak_gpu_bytes = metrics.peak_gpu_bytes;
   row.repeats = static_cast<int>(estimate.by_repeat.size());
@@ -122,24 +119,33 @@ std::string no_baseline_in_words(const Analysis& analysis, const TuningResult& r
   return fmt::format("the baseline does not run ({})", name_of(result.baseline_outcome));
 }
 
+/// `x-4 is 1.33 times as fast as the baseline x-2 (...)`, or of what is no speed: `x-4 has 0.75
+/// times the cost of the baseline x-2 (...)`.
+std::string gain_in_words(const Objective& objective, const TuningResult& result) {
+  const bool is_speed = objective.follows_step_time();
+  const Interval ratio = is_speed ? *result.speedup : objective.readable_ratio(*result.speedup);
+  const std::string what =
+      is_speed ? fmt::format("is {:.3g} times as fast as", ratio.mid)
+               : fmt::format("has {:.3g} times the {} of", ratio.mid, objective.label());
+  return fmt::format("{} {} the baseline {} (95 % interval {:.3g} to {:.3g})", result.best->label,
+                     what, result.baseline->label, ratio.low, ratio.high);
+}
+
 /// The sentence for people.
 std::string why_best(const Analysis& analysis, const TuningResult& result) {
   const Estimate& best = analysis.estimates().front();
+  const char* superlative = analysis.objective().follows_step_time() ? "fastest" : "best";
   std::string why;
   if (best.id == analysis.baseline()) {
     why = analysis.estimates().size() == 1
               ? only_one_in_words(analysis, result)
-              : fmt::format("the baseline {} is the fastest that was measured: nothing to change",
-                            result.best->label);
+              : fmt::format("the baseline {} is the {} that was measured: nothing to change",
+                            result.best->label, superlative);
   } else if (result.speedup) {
-    why = fmt::format(
-        "{} is {:.3g} times as fast as the baseline {} (95 % interval {:.3g} to "
-        "{:.3g})",
-        result.best->label, result.speedup->mid, result.baseline->label, result.speedup->low,
-        result.speedup->high);
+    why = gain_in_words(analysis.objective(), result);
     if (result.speedup->low <= 1.0) why += ", which cannot be told from no gain";
   } else {
-    why = fmt::format("{} is the fastest that works; {}", result.best->label,
+    why = fmt::format("{} is the {} that works; {}", result.best->label, superlative,
                       no_baseline_in_words(analysis, result));
   }
   if (!best.confirmed) {

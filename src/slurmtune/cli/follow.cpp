@@ -101,7 +101,7 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
       error = view.error();
       return false;
     }
-    progress.show(progress_line(*view));
+    progress.show(progress_line(autotuner.input(), *view));
     // A decision was made by one of the jobs: what it drops is cancelled here, where jobs are
     // known.
     if (view->state.decided.size() != decided) {
@@ -136,7 +136,7 @@ Expected<ExitCode> watch_study(OpenStudy& study) {
     const bool asked = ask.due();
     SLURMTUNE_TRY(const StudyView view,
                   autotuner.look(asked ? Autotuner::Queue::ask : Autotuner::Queue::skip));
-    progress.show(progress_line(view));
+    progress.show(progress_line(autotuner.input(), view));
     if (view.state.finished) break;
     if (interrupted != 0) {
       progress.end();

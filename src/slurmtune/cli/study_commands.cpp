@@ -48,7 +48,7 @@ Expected<void> show_status(OpenStudy& study, bool as_json) {
       fmt::print(stderr, "slurmtune: {}\n", answer.error().message);
     }
   }
-  const StatusInput status{study.autotuner->directory(), view, reports};
+  const StatusInput status{study.autotuner->directory(), study.autotuner->input(), view, reports};
   if (as_json) {
     print(status_json(status));
   } else {

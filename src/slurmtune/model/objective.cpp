@@ -54,6 +54,15 @@ Variables variables_of(const Verdict& verdict, const Values& values,
   return variables;
 }
 
+/// Of the metrics that are known; what a trial reports besides has the unit that it has.
+std::string_view unit_of_metric(std::string_view name) {
+  if (name == "step_s" || name == "startup_s" || name == "wall_s") return "s";
+  if (name == "throughput") return "samples/s";
+  if (name == "flops_per_gpu") return "FLOP/s";
+  if (name == "peak_gpu_bytes" || name == "peak_host_bytes") return "bytes";
+  return "";
+}
+
 Interval inverse(const Interval& interval) {
   return {.low = 1.0 / interval.high, .mid = 1.0 / interval.mid, .high = 1.0 / interval.low};
 }
@@ -69,12 +78,10 @@ Expected<Objective> Objective::compile(const StudyInput& input) {
   const bool maximize = spec.direction == Direction::maximize;
   if (spec.metric == "throughput" && maximize) {
     objective.kind_ = Kind::throughput;
-    objective.unit_ = "samples/s";
-  } else if (spec.metric == "step_s" && !maximize) {
-    objective.kind_ = Kind::step_s;
-    objective.unit_ = "steps/s";
+    objective.label_ = "samples/s";
   } else {
-    objective.unit_ = maximize ? spec.metric : fmt::format("1/({})", spec.metric);
+    if (spec.metric == "step_s" && !maximize) objective.kind_ = Kind::step_s;
+    objective.label_ = spec.metric;
   }
   for (const ConstraintSpec& constraint : spec.subject_to) {
     SLURMTUNE_TRY(Expression compiled,
@@ -97,6 +104,12 @@ std::optional<Interval> Objective::value(const Verdict& verdict, const Values& v
   }
   const auto [low, high] = std::minmax_element(ends.begin(), ends.end());
   return Interval{.low = *low, .mid = ends[1], .high = *high};
+}
+
+std::optional<double> Objective::measured(const Verdict& verdict, const Values& values) const {
+  if (verdict.outcome != Outcome::ok) return std::nullopt;
+  const auto value = this->value(verdict, values);
+  return value ? std::optional(value->mid) : std::nullopt;
 }
 
 std::optional<Interval> Objective::score(const Trial& trial) const {
@@ -131,8 +144,22 @@ std::string Objective::why_unranked(const Trial& trial) const {
 }
 
 Interval Objective::readable(const Interval& score) const {
-  const bool invert = direction_ == Direction::minimize && score.low > 0.0;
-  return invert ? inverse(score) : score;
+  if (direction_ == Direction::maximize) return score;
+  // As in score(): a bound that is not positive says nothing.
+  const double low = score.low > 0.0 ? score.low : score.mid;
+  return inverse({.low = low, .mid = score.mid, .high = score.high});
+}
+
+std::string Objective::in_words(const Interval& readable) const {
+  const std::string interval =
+      fmt::format("(95 % interval {:.4g} to {:.4g})", readable.low, readable.high);
+  return fmt::format("{} {}", in_words(readable.mid), interval);
+}
+
+std::string Objective::in_words(double readable) const {
+  if (is_throughput()) return fmt::format("{:.4g} {}", readable, label_);
+  const std::string_view unit = unit_of_metric(label_);
+  return fmt::format("{} = {:.4g}{}{}", label_, readable, unit.empty() ? "" : " ", unit);
 }
 
 double Objective::score_of_step(double step_s, double samples) const {

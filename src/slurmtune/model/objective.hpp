@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
@@ -33,17 +34,29 @@ class Objective {
   /// Empty if it has one, or did not work.
   [[nodiscard]] std::string why_unranked(const Trial& trial) const;
 
-  /// A score as people read it: the throughput where the objective is throughput, the objective's
-  /// own value where it is an expression.
+  /// What the objective was in a trial that worked, whether or not that is a score.
+  [[nodiscard]] std::optional<double> measured(const Verdict& verdict, const Values& values) const;
+
+  /// A score as people read it: the objective's own value, smaller for the better if minimized.
   [[nodiscard]] Interval readable(const Interval& score) const;
+  /// What stands over readable values: `samples/s` of throughput, else the expression.
+  [[nodiscard]] const std::string& label() const { return label_; }
+  /// `98.5 samples/s (95 % interval 98 to 99)`, `step_s = 0.25 s (95 % interval 0.24 to 0.26)`,
+  /// `cost = 6 (95 % interval 5.9 to 6.1)`; of one value, without the interval.
+  [[nodiscard]] std::string in_words(const Interval& readable) const;
+  [[nodiscard]] std::string in_words(double readable) const;
+  /// How a ratio of scores reads as a ratio of readable values: itself, or its inverse.
+  [[nodiscard]] Interval readable_ratio(const Interval& ratio) const { return readable(ratio); }
 
   /// Whether the step-time model predicts it: throughput or step_s.
   [[nodiscard]] bool follows_step_time() const { return kind_ != Kind::other; }
   [[nodiscard]] bool is_throughput() const { return kind_ == Kind::throughput; }
   /// The score of a step of `step_s` seconds over `samples` samples. Needs follows_step_time().
   [[nodiscard]] double score_of_step(double step_s, double samples) const;
-  /// `samples/s`, `steps/s`, or the expression.
-  [[nodiscard]] const std::string& unit() const { return unit_; }
+  /// Of such a score: `samples/s`, `steps/s`. Needs follows_step_time().
+  [[nodiscard]] std::string_view score_unit() const {
+    return kind_ == Kind::throughput ? "samples/s" : "steps/s";
+  }
 
  private:
   enum class Kind { throughput, step_s, other };
@@ -55,7 +68,7 @@ class Objective {
   std::vector<Expression> subject_to_;
   Direction direction_ = Direction::maximize;
   Kind kind_ = Kind::other;
-  std::string unit_;
+  std::string label_;
   std::optional<double> site_gpu_bytes_;
 };
 

@@ -97,15 +97,18 @@ std::vector<std::string> head_lines(const ReportInput& report) {
   lines.push_back(
       fmt::format("study     {} ({})", report.view.plan.study_name, report.view.plan.study.text));
   lines.push_back(fmt::format(
-      "measured  {}, {}, on {} x {} processes",
-      in_words(best.throughput, unit_of(best, report.input)),
+      "measured  {}, {}, on {} x {} processes", objective_in_words(best.throughput, report.input),
       best.repeats == 1 ? std::string("one run") : fmt::format("{} repeats", best.repeats),
       trial.nodes, trial.processes_per_node));
   if (result.speedup && result.baseline) {
-    lines.push_back(fmt::format("speed-up  {} over the baseline {}",
-                                speedup_in_words(*result.speedup), result.baseline->label));
+    const SpeedupWords speedup = speedup_in_words(*result.speedup, report.input);
+    lines.push_back(fmt::format("{:<9} {} {} the baseline {}", speedup.name, speedup.words,
+                                speedup.name == "speed-up" ? "over" : "of",
+                                result.baseline->label));
+  } else if (result.baseline_outcome == Outcome::ok) {
+    lines.push_back("gain      none: the baseline works, but is not ranked");
   } else {
-    lines.push_back(fmt::format("speed-up  none: the baseline does not run ({})",
+    lines.push_back(fmt::format("gain      none: the baseline does not run ({})",
                                 name_of(result.baseline_outcome)));
   }
   return lines;

@@ -2,7 +2,6 @@
 #include "slurmtune/report/findings.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -23,18 +22,6 @@ std::string space_of(const StudySpec& spec, const Configuration& configuration) 
   return fmt::format("z{}", stage.value_or(spec.deepspeed->zero_stage));
 }
 
-/// What a row of the ranking shows of an estimate.
-Ranked shown(const Estimate& estimate, const Objective& objective) {
-  Ranked row;
-  const Metrics& metrics = estimate.trial->verdict->metrics;
-  row.step_s = metrics.step_s;
-  row.throughput = objective.readable(estimate.score);
-  if (!objective.is_throughput() && objective.follows_step_time() && metrics.throughput) {
-    row.throughput = *metrics.throughput;
-  }
-  return row;
-}
-
 std::vector<SpaceFinding> spaces_of(const StudySpec& spec, const Analysis& analysis) {
   std::map<std::string, SpaceFinding> spaces;
   if (spec.deepspeed) {
@@ -50,7 +37,7 @@ std::vector<SpaceFinding> spaces_of(const StudySpec& spec, const Analysis& analy
     SpaceFinding& space = spaces[space_of(spec, estimate.configuration)];
     if (!space.best.empty()) continue;
     space.best = label_of(estimate.configuration);
-    space.objective = shown(estimate, analysis.objective()).throughput;
+    space.objective = analysis.objective().readable(estimate.score);
   }
   std::vector<SpaceFinding> found;
   for (auto& [name, space] : spaces) {
@@ -90,23 +77,11 @@ Findings findings_of(const StudyInput& input, const StudyView& view) {
     if (last != nullptr) findings.conclusions = last->conclusions;
     return findings;
   }
-  findings.unit = analysis->objective().unit();
-  if (!analysis->estimates().empty()) {
-    findings.unit = unit_of(shown(analysis->estimates().front(), analysis->objective()), input);
-  }
+  findings.unit = analysis->objective().label();
   findings.spaces = spaces_of(input.spec, *analysis);
   findings.conclusions = conclusions_of(*analysis);
   if (!history.empty()) add_once(findings.dropped, dropped_stages(*analysis));
   return findings;
-}
-
-std::string unit_of(const Ranked& row, const StudyInput& input) {
-  const auto objective = Objective::compile(input);
-  if (!objective) return "";
-  if (objective->is_throughput() || !objective->follows_step_time()) return objective->unit();
-  // A study of step times shows samples/s where trials tell them, else the time itself.
-  const bool is_time = row.step_s && std::abs(row.throughput.mid / row.step_s->mid - 1.0) < 0.2;
-  return is_time ? "s" : "samples/s";
 }
 
 std::string log_of(const Failure& failure, const StudyDirectory& directory, const StudyView& view) {
@@ -151,14 +126,20 @@ std::vector<std::string> written_files(const StudyDirectory& directory) {
   return files;
 }
 
-std::string in_words(const Interval& interval, std::string_view unit) {
-  return fmt::format("{:.4g}{}{} (95 % interval {:.4g} to {:.4g})", interval.mid,
-                     unit.empty() ? "" : " ", unit, interval.low, interval.high);
+std::string objective_in_words(const Interval& value, const StudyInput& input) {
+  const auto objective = Objective::compile(input);
+  return objective ? objective->in_words(value) : "";
 }
 
-std::string speedup_in_words(const Interval& speedup) {
-  return fmt::format("{:.3g} times (95 % interval {:.3g} to {:.3g})", speedup.mid, speedup.low,
-                     speedup.high);
+SpeedupWords speedup_in_words(const Interval& speedup, const StudyInput& input) {
+  const auto objective = Objective::compile(input);
+  const bool is_speed = objective && objective->follows_step_time();
+  const Interval ratio = objective && !is_speed ? objective->readable_ratio(speedup) : speedup;
+  std::string times = fmt::format("{:.3g} times", ratio.mid);
+  if (objective && !is_speed) times += " the " + objective->label();
+  return {
+      .name = is_speed ? "speed-up" : "ratio",
+      .words = fmt::format("{} (95 % interval {:.3g} to {:.3g})", times, ratio.low, ratio.high)};
 }
 
 std::string probability_in_words(double probability) {

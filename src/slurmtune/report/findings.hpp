@@ -22,16 +22,13 @@ struct SpaceFinding {
 
 /// What a study knows beyond its result, folded from all verdicts so far.
 struct Findings {
-  std::string unit;  ///< of what stands for the objective
+  std::string unit;  ///< of what stands for the objective: samples/s, or its expression
   std::vector<SpaceFinding> spaces;
   std::vector<Conclusion> conclusions;
   std::vector<Dropped> dropped;  ///< by the plan, the decisions and the models, each thing once
 };
 
 [[nodiscard]] Findings findings_of(const StudyInput& input, const StudyView& view);
-
-/// The unit of a row of the ranking: samples/s, s, or the objective's expression.
-[[nodiscard]] std::string unit_of(const Ranked& row, const StudyInput& input);
 
 /// Absolute path of a failed trial's log, or of the directory where it would be; "" if no manifest
 /// holds the experiment.
@@ -44,11 +41,16 @@ struct Findings {
 /// The derived files of best/ and the table of results, those that are there.
 [[nodiscard]] std::vector<std::string> written_files(const StudyDirectory& directory);
 
-/// `149.2 samples/s (95 % interval 148.1 to 149.9)`
-[[nodiscard]] std::string in_words(const Interval& interval, std::string_view unit);
+/// `149.2 samples/s (95 % interval 148.1 to 149.9)`, `cost = 6 (95 % interval 5.9 to 6.1)`.
+[[nodiscard]] std::string objective_in_words(const Interval& value, const StudyInput& input);
 
-/// `1.42 times (95 % interval 1.40 to 1.44)`
-[[nodiscard]] std::string speedup_in_words(const Interval& speedup);
+/// What a speed-up is called, and is: `speed-up`, `1.42 times (95 % interval 1.40 to 1.44)`; where
+/// the objective is no speed, how its values compare: `ratio`, `0.75 times the cost (...)`.
+struct SpeedupWords {
+  std::string name;
+  std::string words;
+};
+[[nodiscard]] SpeedupWords speedup_in_words(const Interval& speedup, const StudyInput& input);
 
 /// `0.93`, `more than 0.998`
 [[nodiscard]] std::string probability_in_words(double probability);

@@ -81,7 +81,7 @@ Expected<void> write_outputs(const StudyDirectory& directory, const StudyInput& 
   const ReportInput report{directory, input, finished, result};
 
   SLURMTUNE_CHECK(make_private_directory(directory.best()));
-  SLURMTUNE_CHECK(put(directory.root() / "results.csv", render_results_csv(view)));
+  SLURMTUNE_CHECK(put(directory.root() / "results.csv", render_results_csv(input, view)));
   if (result.best) SLURMTUNE_CHECK(write_best(report));
   const std::string summary = spaces_table(findings_of(input, finished), result) + "\n" +
                               report_body(report, Colour::never);

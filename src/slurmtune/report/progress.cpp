@@ -2,13 +2,13 @@
 #include "slurmtune/report/progress.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "slurmtune/generate/label.hpp"
+#include "slurmtune/model/objective.hpp"
 
 namespace slurmtune {
 
@@ -116,7 +116,9 @@ std::vector<StageProgress> progress_of(const StudyView& view) {
   return all;
 }
 
-std::optional<Leader> leader_of(const StudyView& view) {
+std::optional<Leader> leader_of(const StudyInput& input, const StudyView& view) {
+  const auto objective = Objective::compile(input);
+  if (!objective) return std::nullopt;  // the study would not have begun
   std::optional<Leader> leader;
   for (const StageView& stage : view.stages) {
     if (!stage.decision || !stage.decision->best) continue;
@@ -126,32 +128,38 @@ std::optional<Leader> leader_of(const StudyView& view) {
     leader->decided = true;
   }
   const bool decided = leader.has_value();
+  double best = 0.0;
   for_each_verdict(view, [&](const Verdict& verdict, const Experiment& experiment) {
-    if (decided && verdict.configuration != leader->configuration) return;
-    if (decided && leader->label.empty()) leader->label = label_of(experiment.configuration);
-    if (verdict.outcome != Outcome::ok || !verdict.metrics.throughput) return;
-    if (!decided && leader && leader->throughput->mid >= verdict.metrics.throughput->mid) return;
-    if (!leader) leader.emplace();
+    if (decided) {
+      if (verdict.configuration != leader->configuration) return;
+      leader->label = label_of(experiment.configuration);
+      // The last stage that measured it did so at most length.
+      if (verdict.metrics.throughput) leader->throughput = verdict.metrics.throughput;
+      return;
+    }
+    Trial trial;
+    trial.experiment = experiment;
+    trial.verdict = verdict;
+    const auto score = objective->score(trial);
+    if (!score || (leader && score->mid <= best)) return;
+    best = score->mid;
+    leader.emplace();
     leader->configuration = verdict.configuration;
     leader->label = label_of(experiment.configuration);
-    // The last stage that measured it did so at most length.
     leader->throughput = verdict.metrics.throughput;
+    leader->objective = objective->readable(*score);
   });
-  // A decision's figure is over all repeats, if it is a throughput at all.
-  if (decided && leader->throughput &&
-      std::abs(leader->objective->mid / leader->throughput->mid - 1.0) < 0.2) {
-    leader->throughput = leader->objective;
-  }
-  if (leader && leader->label.empty()) leader->label = leader->configuration.text;
+  if (!leader) return leader;
+  if (objective->is_throughput()) leader->throughput = leader->objective;
+  if (leader->label.empty()) leader->label = leader->configuration.text;
+  leader->value = objective->in_words(leader->objective.mid);
+  const char* ahead = objective->follows_step_time() ? "fastest" : "best so far";
+  leader->rank = leader->decided ? "best" : ahead;
   return leader;
 }
 
 std::string in_words(const Leader& leader) {
-  if (leader.throughput) {
-    return fmt::format("{} {:.4g} samples/s", leader.label, leader.throughput->mid);
-  }
-  if (leader.objective) return fmt::format("{} {:.4g}", leader.label, leader.objective->mid);
-  return leader.label;
+  return fmt::format("{} {}", leader.label, leader.value);
 }
 
 std::optional<LastVerdict> last_verdict(const StudyView& view) {

@@ -42,13 +42,15 @@ struct Leader {
   ConfigurationId configuration;
   std::string label;
   std::optional<Interval> throughput;  ///< measured, samples/s
-  std::optional<Interval> objective;   ///< by the last decision
-  bool decided = false;                ///< by a decision; else merely the fastest verdict so far
+  Interval objective;                  ///< its own value, of the last decision or the verdict
+  bool decided = false;                ///< by a decision; else merely the best verdict so far
+  std::string value;                   ///< `412.3 samples/s`, `cost = 6`
+  std::string rank;                    ///< `best`; undecided: `fastest`, `best so far`
 };
-/// By the last decision that has one, else the highest throughput of all verdicts that are `ok`.
-[[nodiscard]] std::optional<Leader> leader_of(const StudyView& view);
+/// By the last decision that has one, else the best of all verdicts that can be ranked.
+[[nodiscard]] std::optional<Leader> leader_of(const StudyInput& input, const StudyView& view);
 
-/// `z1_gas1_tmbspg8 412.3 samples/s`
+/// `z1_gas1_tmbspg8 412.3 samples/s`, `x-4 cost = 6`
 [[nodiscard]] std::string in_words(const Leader& leader);
 
 /// The verdict that ended last, and its experiment's label.

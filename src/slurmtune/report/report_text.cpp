@@ -51,7 +51,7 @@ Lines configuration_lines(const Ranked& row, const StudyInput& input) {
     lines.emplace_back(name, one_line(format_value(value)));
   }
   lines.emplace_back("objective",
-                     fmt::format("{}, {}", in_words(row.throughput, unit_of(row, input)),
+                     fmt::format("{}, {}", objective_in_words(row.throughput, input),
                                  row.repeats == 1 ? std::string("one run")
                                                   : fmt::format("{} repeats", row.repeats)));
   if (row.step_s) lines.emplace_back("step", fmt::format("{:.4g} s", row.step_s->mid));
@@ -81,24 +81,31 @@ std::string baseline(const ReportInput& report, Colour colour) {
   if (!result.baseline) {
     return text + fmt::format("  not measured: {}\n", name_of(result.baseline_outcome));
   }
-  const std::string unit = unit_of(*result.baseline, report.input);
   text += fmt::format("  {}\n  {:<14} {}\n", result.baseline->label, "objective",
-                      in_words(result.baseline->throughput, unit));
+                      objective_in_words(result.baseline->throughput, report.input));
   if (result.best && result.speedup) {
     const bool is_gain = result.speedup->low > 1.0;
-    text += fmt::format(
-        "  {:<14} {}\n", "speed-up",
-        paint(speedup_in_words(*result.speedup), is_gain ? Paint::green : Paint::yellow, colour));
+    const SpeedupWords speedup = speedup_in_words(*result.speedup, report.input);
+    text += fmt::format("  {:<14} {}\n", speedup.name,
+                        paint(speedup.words, is_gain ? Paint::green : Paint::yellow, colour));
   }
   return text;
 }
 
-std::string ranking(const ReportInput& report, Colour colour) {
+/// Which end of the column is the better one, where its name does not tell.
+std::string ranking_title(const StudyInput& input) {
+  const ObjectiveSpec& objective = input.spec.objective;
+  const bool minimize = objective.direction == Direction::minimize;
+  if (objective.metric == "throughput" && !minimize) return "Ranking";
+  return fmt::format("Ranking: {} {} is better", minimize ? "lower" : "higher",
+                     one_line(objective.metric));
+}
+
+std::string ranking(const ReportInput& report, const Findings& findings, Colour colour) {
   if (report.result.ranking.empty()) return "";
-  const std::string unit = unit_of(report.result.ranking.front(), report.input);
   Table table({{"", Align::right},
                {"configuration", Align::left},
-               {unit, Align::right},
+               {findings.unit.empty() ? "objective" : findings.unit, Align::right},
                {"95 % interval", Align::left},
                {"repeats", Align::right},
                {"step", Align::right},
@@ -111,7 +118,7 @@ std::string ranking(const ReportInput& report, Colour colour) {
                bytes_cell(row.peak_gpu_bytes)},
               place == 1 ? Paint::green : Paint::plain);
   }
-  return heading("Ranking", colour) + table.render(colour);
+  return heading(ranking_title(report.input), colour) + table.render(colour);
 }
 
 std::string evidence(const Conclusion& conclusion, const StudyView& view) {
@@ -204,7 +211,7 @@ std::string report_body(const ReportInput& report, Colour colour) {
   }
   text += winner(report, colour);
   text += baseline(report, colour);
-  text += ranking(report, colour);
+  text += ranking(report, findings, colour);
   text += spaces(findings, colour);
   text += conclusions(report, findings, colour);
   text += dropped(findings, colour);

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/model/objective.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -50,10 +52,13 @@ std::vector<Row> rows_of(const StageView& stage) {
 }
 
 std::string csv_line(const StageName& stage, const Row& row,
-                     const std::set<std::string>& parameters) {
+                     const std::set<std::string>& parameters, const Objective* objective) {
   const Experiment& experiment = *row.experiment;
   const Verdict& verdict = *row.verdict;
   const Metrics& metrics = verdict.metrics;
+  const auto measured = objective != nullptr
+                            ? objective->measured(verdict, experiment.configuration.values)
+                            : std::nullopt;
   const auto part = [&](double Interval::*bound) -> std::optional<double> {
     if (!metrics.throughput) return std::nullopt;
     return (*metrics.throughput).*bound;
@@ -72,7 +77,8 @@ std::string csv_line(const StageName& stage, const Row& row,
                                   number(metrics.peak_gpu_bytes),
                                   fmt::format("{}", fmt::join(verdict.nodes, " ")),
                                   format_instant(verdict.started),
-                                  number(verdict.wall_s)};
+                                  number(verdict.wall_s),
+                                  number(measured)};
   for (const std::string& name : parameters) {
     const auto value = experiment.configuration.values.find(name);
     fields.push_back(value == experiment.configuration.values.end() ? ""
@@ -90,7 +96,8 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
-std::string render_results_csv(const StudyView& view) {
+std::string render_results_csv(const StudyInput& input, const StudyView& view) {
+  const auto objective = Objective::compile(input);
   std::set<std::string> parameters;
   for (const StageView& stage : view.stages) {
     if (!stage.manifest) continue;
@@ -101,12 +108,12 @@ std::string render_results_csv(const StudyView& view) {
   std::vector<std::string> header{"experiment",     "label",           "stage",   "purpose",
                                   "repeat",         "attempt",         "outcome", "throughput_low",
                                   "throughput_mid", "throughput_high", "step_s",  "peak_gpu_bytes",
-                                  "nodes",          "started",         "wall_s"};
+                                  "nodes",          "started",         "wall_s",  "objective"};
   header.insert(header.end(), parameters.begin(), parameters.end());
   std::string text = line_of(header);
   for (const StageView& stage : view.stages) {
     for (const Row& row : rows_of(stage)) {
-      text += csv_line(stage.manifest->stage, row, parameters);
+      text += csv_line(stage.manifest->stage, row, parameters, objective ? &*objective : nullptr);
     }
   }
   return text;

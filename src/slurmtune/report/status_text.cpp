@@ -158,14 +158,15 @@ Json to_json(const StageProgress& stage) {
           {"outcomes", outcomes}};
 }
 
-Json best_json(const StudyView& view) {
-  const auto leader = leader_of(view);
+Json best_json(const StudyInput& input, const StudyView& view) {
+  const auto leader = leader_of(input, view);
   const bool nothing = view.state.finished && !view.state.finished->best;
   if (!leader || nothing) return nullptr;
   Json best{{"configuration", leader->configuration.text},
             {"label", leader->label},
             {"decided", leader->decided}};
   best["throughput"] = leader->throughput ? to_json(*leader->throughput) : Json(nullptr);
+  best["objective"] = to_json(leader->objective);
   return best;
 }
 
@@ -179,10 +180,10 @@ std::string status_text(const StatusInput& status, Colour colour) {
                   headline(view, colour));
   text += fmt::format("  study     {}\n  in        {}\n", view.plan.study.text,
                       status.directory.root().string());
-  if (const auto leader = leader_of(view);
+  if (const auto leader = leader_of(status.input, view);
       leader && !(view.state.finished && !view.state.finished->best)) {
-    text += fmt::format("  {}  {}\n", leader->decided ? "best    " : "fastest ",
-                        paint(in_words(*leader), Paint::green, colour));
+    text +=
+        fmt::format("  {:<9} {}\n", leader->rank, paint(in_words(*leader), Paint::green, colour));
   }
   text += fmt::format("  spent     {}\n", spent_in_words(view));
   if (view.state.created.deadline) {
@@ -215,7 +216,7 @@ Json status_json(const StatusInput& status) {
   json["stop"] = view.state.finished ? Json(name_of(view.state.finished->stop)) : Json(nullptr);
   json["budget_node_seconds"] =
       view.plan.budget_node_seconds ? Json(*view.plan.budget_node_seconds) : Json(nullptr);
-  json["best"] = best_json(view);
+  json["best"] = best_json(status.input, view);
   json["stages"] = Json::array();
   for (const StageProgress& stage : stages) json["stages"].push_back(to_json(stage));
   json["jobs"] = Json::array();
@@ -231,7 +232,7 @@ Json status_json(const StatusInput& status) {
   return json;
 }
 
-std::string progress_line(const StudyView& view) {
+std::string progress_line(const StudyInput& input, const StudyView& view) {
   const auto stages = progress_of(view);
   std::string line;
   if (view.state.finished) {
@@ -246,8 +247,8 @@ std::string progress_line(const StudyView& view) {
   if (const auto last = last_verdict(view)) {
     line += fmt::format(", last {} {}", last->label, name_of(last->outcome));
   }
-  if (const auto leader = leader_of(view)) {
-    line += fmt::format(", {} {}", leader->decided ? "best" : "fastest", in_words(*leader));
+  if (const auto leader = leader_of(input, view)) {
+    line += fmt::format(", {} {}", leader->rank, in_words(*leader));
   }
   return line + ", " + format_node_hours(used_node_seconds(view));
 }

@@ -24,6 +24,7 @@ enum class Colour { never, ansi };
 /// How far a study is. `jobs` are the batch system's reports, empty if it was not asked.
 struct StatusInput {
   const StudyDirectory& directory;
+  const StudyInput& input;
   const StudyView& view;
   std::span<const JobReport> jobs;
 };
@@ -31,7 +32,7 @@ struct StatusInput {
 [[nodiscard]] Json status_json(const StatusInput& status);
 
 /// One line for a terminal that waits: stage, experiments done, last verdict, best so far, spent.
-[[nodiscard]] std::string progress_line(const StudyView& view);
+[[nodiscard]] std::string progress_line(const StudyInput& input, const StudyView& view);
 
 /// What a study came to, or how it stands.
 struct ReportInput {

@@ -120,13 +120,13 @@ void weigh(const SearchContext& context, StageFacts& facts, const std::optional<
   if (optimistic < bar->low) {
     facts.standing = Standing::cannot_win;
     facts.because = fmt::format("cannot win: optimistic {:.4g} < {:.4g} {} (micro_batch {})",
-                                optimistic, bar->low, context.objective.unit(), at);
+                                optimistic, bar->low, context.objective.score_unit(), at);
   } else if (optimistic <= gain) {
     facts.standing = Standing::little_gain;
     facts.because = fmt::format(
         "larger micro_batches gain too little: optimistic {:.4g}, best "
         "{:.4g} {} (micro_batch {})",
-        optimistic, bar->mid, context.objective.unit(), at);
+        optimistic, bar->mid, context.objective.score_unit(), at);
   }
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("objective: throughput is its own score, and follows step times", "[mo
   CHECK(objective.score(trial_of(measured(experiment), experiment)) == about(100.0));
   CHECK(objective.follows_step_time());
   CHECK(objective.score_of_step(0.5, 32.0) == Approx(64.0));
-  CHECK(objective.unit() == "samples/s");
+  CHECK(objective.label() == "samples/s");
 }
 
 TEST_CASE("objective: what is minimized scores by its inverse, and reads as itself", "[model]") {
@@ -53,6 +53,12 @@ TEST_CASE("objective: what is minimized scores by its inverse, and reads as itse
   CHECK(score->high == Approx(1.0 / 0.09));
   CHECK(objective.readable(*score).mid == Approx(0.10));
   CHECK(objective.readable(*score).low == Approx(0.09));
+  CHECK(objective.label() == "step_s");
+  CHECK(objective.in_words({0.09, 0.1, 0.12}) == "step_s = 0.1 s (95 % interval 0.09 to 0.12)");
+  CHECK(objective.score_unit() == "steps/s");
+  // Few repeats may leave a lower bound of nothing: the value is still the value.
+  CHECK(objective.readable({0.0, 10.0, 20.0}).mid == Approx(0.10));
+  CHECK(objective.readable({0.0, 10.0, 20.0}).high == Approx(0.10));
 }
 
 TEST_CASE("objective: an expression sees metrics, what the trial told, and parameters", "[model]") {

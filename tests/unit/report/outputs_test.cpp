@@ -94,21 +94,40 @@ TEST_CASE("results.csv has one row a verdict and one column a parameter", "[repo
   study.view.stages[1] = {};
   study.view.stages[0].manifest->experiments[1].label = "a,\"b\"";
   const std::string id0 = study.view.stages[0].manifest->experiments[0].id.text;
-  const std::string text = render_results_csv(study.view);
+  const std::string text = render_results_csv(study.input, study.view);
   CHECK(text.starts_with(
       "experiment,label,stage,purpose,repeat,attempt,outcome,throughput_low,throughput_mid,"
-      "throughput_high,step_s,peak_gpu_bytes,nodes,started,wall_s,gradient_accumulation,"
-      "micro_batch,zero_stage\n" +
+      "throughput_high,step_s,peak_gpu_bytes,nodes,started,wall_s,objective,"
+      "gradient_accumulation,micro_batch,zero_stage\n" +
       id0 +
       ",z0_gas2_tmbspg1,01-profile,baseline,0,0,ok,99.5,100,100.49999999999999,,,n1 n2,"
-      "2026-11-30T21:00:00.000Z,0,2,1,0\n"));
+      "2026-11-30T21:00:00.000Z,0,100,2,1,0\n"));
   CHECK(contains(text, ",\"a,\"\"b\"\"\",01-profile,"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
   CHECK(contains(text, ",gpu_oom,,,,,,n1 n2,"));
 }
 
+TEST_CASE("results.csv has the objective, whatever it is", "[report]") {
+  StudyInput input = generic_input();
+  input.spec.objective.metric = "2 * cost";
+  input.spec.objective.direction = Direction::minimize;
+  ReportedStudy study(input);
+  const Configuration configuration{{{"x", std::int64_t{2}}, {"y", std::int64_t{4}}}};
+  const Experiment works = ReportedStudy::labelled(configuration, Purpose::grid);
+  Verdict verdict = ok(works, 80.0);
+  verdict.metrics.user["cost"] = 3.5;
+  study.manifest(0, {works});
+  study.shard(0, {verdict});
+  const std::string text = render_results_csv(study.input, study.view);
+  CHECK(contains(text, ",wall_s,objective,x,y\n"));
+  CHECK(contains(text, "Z,0,7,2,4\n"));
+  study.view.stages[0].shards[0].verdicts[0].outcome = Outcome::nan;
+  CHECK(contains(render_results_csv(study.input, study.view), "Z,0,,2,4\n"));
+}
+
 TEST_CASE("results.csv of no verdicts is its header", "[report]") {
-  const std::string text = render_results_csv(ReportedStudy().view);
+  const ReportedStudy study;
+  const std::string text = render_results_csv(study.input, study.view);
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 }
 

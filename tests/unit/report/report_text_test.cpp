@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/space/space.hpp"
+
 #include "tests/support/catch.hpp"
 #include "tests/unit/report/report_fixture.hpp"
 
@@ -93,23 +95,67 @@ TEST_CASE("a report as JSON holds the whole result", "[report]") {
   CHECK_FALSE(json.at("conclusions").empty());
 }
 
-TEST_CASE("a report of a study of step times shows seconds, or samples/s where trials tell them",
-          "[report]") {
+namespace {
+
+/// Two of the space, each measured once: x-1_y-1, the baseline, and x-2_y-4 of twice the step time.
+ReportedStudy of_objective(const std::string& metric, Direction direction) {
   StudyInput input = generic_input();
-  input.spec.objective.metric = "step_s";
-  input.spec.objective.direction = Direction::minimize;
+  input.spec.objective.metric = metric;
+  input.spec.objective.direction = direction;
   ReportedStudy study(input);
-  const Configuration fast{{{"x", std::int64_t{2}}, {"y", std::int64_t{4}}}};
-  const Experiment experiment = ReportedStudy::labelled(fast, Purpose::grid);
-  Verdict verdict = ok(experiment, 80.0);
-  verdict.metrics.step_s = about(0.25);
-  study.manifest(0, {experiment});
-  study.shard(0, {verdict});
-  CHECK(contains(study.text(study.result()), "80 samples/s"));
-  study.view.stages[0].shards[0].verdicts[0].metrics.throughput.reset();
+  const Configuration other{{{"x", std::int64_t{2}}, {"y", std::int64_t{4}}}};
+  const Configuration baseline = make_space(input.spec)->baseline();
+  std::vector<Experiment> experiments{ReportedStudy::labelled(baseline, Purpose::baseline),
+                                      ReportedStudy::labelled(other, Purpose::grid)};
+  std::vector<Verdict> verdicts{ok(experiments[0], 80.0), ok(experiments[1], 160.0)};
+  verdicts[0].metrics.step_s = about(0.25);
+  verdicts[0].metrics.user["cost"] = 8.0;
+  verdicts[1].metrics.step_s = about(0.5);
+  verdicts[1].metrics.user["cost"] = 6.0;
+  study.manifest(0, std::move(experiments));
+  study.shard(0, std::move(verdicts));
+  return study;
+}
+
+}  // namespace
+
+TEST_CASE("a report shows a minimized objective itself, the smallest first", "[report]") {
+  const ReportedStudy study = of_objective("cost", Direction::minimize);
   const std::string text = study.text(study.result());
   INFO(text);
-  CHECK(contains(text, " 0.25 s (95 % interval 0.24"));
+  CHECK(contains(text, "x-2_y-4 has 0.75 times the cost of the baseline "));
+  CHECK(contains(text, "objective      cost = 6 (95 % interval 6 to 6), one run"));
+  CHECK(contains(text, "objective      cost = 8 (95 % interval 8 to 8)"));
+  CHECK(contains(text, "ratio          0.75 times the cost (95 % interval 0.75 to 0.75)"));
+  CHECK(contains(text, "Ranking: lower cost is better\n"));
+  CHECK(contains(text, "configuration  cost  95 % interval"));
+  CHECK(text.find("1  x-2_y-4") < text.find("2  x-"));
+  CHECK_FALSE(contains(text, "1/("));
+  CHECK_FALSE(contains(text, "fast"));
+  CHECK_FALSE(contains(text, "speed-up"));
+  CHECK(report_json({study.place(), study.input, study.view, study.result()}).at("unit") == "cost");
+  CHECK(contains(progress_line(study.input, study.view), ", best so far x-2_y-4 cost = 6, "));
+}
+
+TEST_CASE("a report of what is maximized and no speed speaks of no speed", "[report]") {
+  const ReportedStudy study = of_objective("cost", Direction::maximize);
+  const std::string text = study.text(study.result());
+  INFO(text);
+  CHECK(contains(text, " is the best that was measured: nothing to change"));
+  CHECK_FALSE(contains(text, "fast"));
+  CHECK(contains(text, "Ranking: higher cost is better\n"));
+  CHECK(contains(text, "cost = 8 (95 % interval 8 to 8), one run"));
+}
+
+TEST_CASE("a report of a study of step times shows them, the shortest first", "[report]") {
+  const ReportedStudy study = of_objective("step_s", Direction::minimize);
+  const std::string text = study.text(study.result());
+  INFO(text);
+  CHECK(contains(text, " is the fastest that was measured: nothing to change"));
+  CHECK(contains(text, "objective      step_s = 0.25 s (95 % interval 0.24"));
+  CHECK(contains(text, "configuration  step_s  95 % interval"));
+  CHECK_FALSE(contains(text, "samples/s"));
+  CHECK(contains(progress_line(study.input, study.view), ", fastest x-"));
 }
 
 TEST_CASE("a report says so where it tells only the first failures", "[report]") {

@@ -21,7 +21,7 @@ JobRecord array_job(const ReportedStudy& study, std::int64_t number) {
 }
 
 std::string status_of(const ReportedStudy& study, const std::vector<JobReport>& jobs = {}) {
-  return status_text({study.place(), study.view, jobs}, Colour::never);
+  return status_text({study.place(), study.input, study.view, jobs}, Colour::never);
 }
 
 /// Half of the first stage was measured; its task goes on.
@@ -61,12 +61,12 @@ TEST_CASE("a requeued task counts once", "[report]") {
 TEST_CASE("the progress line names stage, count, last verdict, the fastest and the cost",
           "[report]") {
   ReportedStudy study = half_way();
-  CHECK(progress_line(study.view) ==
+  CHECK(progress_line(study.input, study.view) ==
         "01-profile 2/3 done, last z1_gas2_tmbspg4 ok, fastest z1_gas2_tmbspg4 139 samples/s, "
         "0.00 node-hours");
   study.view.stages[0].manifest.reset();
   study.view.stages[0].shards.clear();
-  CHECK(progress_line(study.view) == "01-profile waiting, 0.00 node-hours");
+  CHECK(progress_line(study.input, study.view) == "01-profile waiting, 0.00 node-hours");
 }
 
 TEST_CASE("a decision's best stands, whatever is faster by one reading", "[report]") {
@@ -77,7 +77,7 @@ TEST_CASE("a decision's best stands, whatever is faster by one reading", "[repor
   decision.next.stage = study.view.plan.stages[1].name;
   decision.best = BestSoFar{configuration_id(zero(0, 1)), about(100.0), 0.9};
   study.view.stages[0].decision = decision;
-  const auto leader = leader_of(study.view);
+  const auto leader = leader_of(study.input, study.view);
   REQUIRE(leader);
   CHECK(leader->decided);
   CHECK(leader->label == "z0_gas2_tmbspg1");
@@ -127,7 +127,7 @@ TEST_CASE("status as JSON holds the same figures", "[report]") {
                                      .state = JobState::running,
                                      .reason = "",
                                      .nodes = "n[1-2]"}};
-  const Json json = status_json({study.place(), study.view, jobs});
+  const Json json = status_json({study.place(), study.input, study.view, jobs});
   CHECK(json.at("format") == "slurmtune.status");
   CHECK(json.at("version") == 1);
   CHECK(json.at("stages").at(0).at("done") == 2);

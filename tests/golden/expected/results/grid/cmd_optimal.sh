@@ -1,7 +1,7 @@
 #!/bin/bash
 # The best configuration that slurmtune found: block-64_depth-1_overlap-true
 # study     stencil (STUDY-ID)
-# measured  0.07014 s (95 % interval 0.06997 to 0.07031), 3 repeats, on 1 x 8 processes
+# measured  step_s = 0.07014 s (95 % interval 0.06997 to 0.07031), 3 repeats, on 1 x 8 processes
 # speed-up  3.57 times (95 % interval 3.57 to 3.57) over the baseline block-16_overlap-false
 
 if [ -z "${SLURM_JOB_ID:-}" ]; then
