@@ -8,6 +8,7 @@
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
 #include "slurmtune/plan/plan_dot.hpp"
+#include "slurmtune/tune/world.hpp"
 
 namespace slurmtune {
 
@@ -21,7 +22,7 @@ struct PlanArguments {
 
 Expected<ExitCode> show_plan(const PlanArguments& arguments) {
   SLURMTUNE_TRY(const LoadedStudy study, arguments.study.load());
-  SLURMTUNE_TRY(const Plan plan, plan_study(study));
+  SLURMTUNE_TRY(const Plan plan, plan_study(study, real_world().now()));
   if (arguments.as_dot) {
     print(render_dot(plan));
   } else if (arguments.as_json) {

@@ -6,6 +6,7 @@
 
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/input/key_table.hpp"
+#include "slurmtune/input/named_pattern.hpp"
 #include "slurmtune/input/readers.hpp"
 
 namespace slurmtune {
@@ -98,6 +99,12 @@ Expected<MeasureSpec> read_measure(const Node& study, std::string_view path) {
                      "source = \"pattern\" needs a pattern with named groups",
                      fmt::format("write {}", row_of("measure", "pattern").example));
     }
+    if (const auto compiled = compile_named_pattern(measure.pattern); !compiled) {
+      return fail_at(path, pattern->line,
+                     fmt::format("measure.pattern '{}' cannot be used: {}", measure.pattern,
+                                 compiled.error().message),
+                     fmt::format("write e.g. {}", row_of("measure", "pattern").example));
+    }
   }
   measure.min_steps = static_cast<int>(integer_or(*section, "min_steps", measure.min_steps));
   measure.max_steps = static_cast<int>(integer_or(*section, "max_steps", measure.max_steps));
@@ -157,6 +164,7 @@ Expected<BudgetSpec> read_budget(const Node& node, std::string_view path) {
   }
   if (const Node* finish = node.find("finish_by")) {
     budget.finish_by = finish->text;
+    budget.finish_by_line = finish->line;
     if (!is_time_of_day(finish->text) && !parse_instant(finish->text)) {
       return fail_at(path, finish->line,
                      fmt::format("budget.finish_by = \"{}\" is not a time", finish->text),

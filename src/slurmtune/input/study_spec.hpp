@@ -28,6 +28,7 @@ struct TrialSpec {
   Launcher launcher = Launcher::automatic;
   std::vector<std::string> command;  ///< argv with placeholders (formats.md, section 7)
   std::string workdir = ".";         ///< relative to the directory of study.toml
+  int workdir_line = 1;              ///< for messages that come later
   std::vector<std::string> setup;    ///< shell lines, sourced once a task
   std::map<std::string, std::string> env;
   std::vector<std::string> container;  ///< argv prefix
@@ -116,8 +117,9 @@ struct BudgetSpec {
   std::optional<double> max_gpu_hours;
   std::optional<std::int64_t> max_experiments;
   std::optional<int> max_concurrent_nodes;
-  std::string finish_by;  ///< as written: `07:30` or RFC 3339; "" = none
-  std::string window;     ///< as written: `20:00-07:00`; "" = none
+  std::string finish_by;   ///< as written: `07:30` or RFC 3339; "" = none
+  int finish_by_line = 1;  ///< for messages that come later
+  std::string window;      ///< as written: `20:00-07:00`; "" = none
 };
 
 /// A validated study.toml, merged with the ds_config beside it. Every field is within its bounds;

@@ -131,6 +131,7 @@ Expected<TrialSpec> read_trial(const Node& node, std::string_view path) {
   }
   trial.command = strings_of(&command);
   trial.workdir = text_or(node, "workdir", trial.workdir);
+  if (const Node* workdir = node.find("workdir")) trial.workdir_line = workdir->line;
   if (trial.workdir.empty()) {
     return fail_at(path, node.find("workdir")->line, "trial.workdir is empty",
                    "write workdir = \".\"");

@@ -111,19 +111,6 @@ Expected<void> check_place(const fs::path& place) {
                   place.string()));
 }
 
-/// Every experiment begins in trial.workdir.
-Expected<void> check_workdir(const LoadedStudy& study) {
-  const StudySpec& spec = study.input.spec;
-  const fs::path workdir = (study.origin / spec.trial.workdir).lexically_normal();
-  std::error_code code;
-  if (fs::is_directory(workdir, code)) return {};
-  return invalid_input(fmt::format(
-      "{}: trial.workdir = \"{}\": {} is {}; write a directory that is there, relative to the "
-      "study file",
-      spec.path, spec.trial.workdir, workdir.string(),
-      fs::exists(workdir, code) ? "not a directory" : "not there"));
-}
-
 Expected<void> freeze_input(const LoadedStudy& study, const StudyDirectory& draft) {
   const auto put = [](const fs::path& path, const std::string& text) {
     return replace_file(path, text, Durability::synced);
@@ -169,9 +156,7 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
                        .submit = std::string(word_of(study.submit)),
                        .deadline = std::nullopt,
                        .version = std::string(version())};
-  if (!study.input.spec.budget.finish_by.empty()) {
-    SLURMTUNE_TRY(created.deadline, deadline_of(study.input.spec.budget.finish_by, now));
-  }
+  SLURMTUNE_TRY(created.deadline, deadline_of(study.input.spec, now));
   if (!fs::is_directory(place.parent_path(), code) ||
       ::access(place.parent_path().c_str(), W_OK) != 0) {
     return invalid_input(fmt::format(

@@ -33,8 +33,13 @@ struct LoadedStudy {
 [[nodiscard]] Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                                const StudyOptions& options);
 
-/// Plans without creating anything; the study id is empty.
-[[nodiscard]] Expected<Plan> plan_study(const LoadedStudy& study);
+/// Every experiment begins in trial.workdir. Errors: invalid_input, with its line, if it is no
+/// directory.
+[[nodiscard]] Expected<void> check_workdir(const LoadedStudy& study);
+
+/// Plans without creating anything; the study id is empty. Errors: also those of check_workdir,
+/// and invalid_input if budget.finish_by is past at `now`.
+[[nodiscard]] Expected<Plan> plan_study(const LoadedStudy& study, Instant now);
 
 enum class Creation { created, found };
 
@@ -46,7 +51,8 @@ struct CreatedStudy {
 /// Freezes a study into `directory`: input, snapshot, our own programs, plan, first manifest and
 /// the first events of the journal. All of it is built beside its place and renamed into it, so
 /// that a failure leaves nothing. If `directory` holds a study of the same input already, it is
-/// found and not touched. Errors: invalid_input if `directory` holds anything else.
+/// found and not touched. Errors: invalid_input if `directory` holds anything else, if job scripts
+/// cannot hold its path, and if trial.workdir is no directory.
 [[nodiscard]] Expected<CreatedStudy> create_study(const LoadedStudy& study,
                                                   const std::filesystem::path& directory,
                                                   Instant now);

@@ -51,4 +51,13 @@ Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
   return Instant{std::chrono::seconds(at)};
 }
 
+Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now) {
+  if (spec.budget.finish_by.empty()) return std::nullopt;
+  const auto deadline = deadline_of(spec.budget.finish_by, now);
+  if (deadline) return *deadline;
+  return tl::unexpected(Error{
+      deadline.error().kind,
+      fmt::format("{}:{}: {}", spec.path, spec.budget.finish_by_line, deadline.error().message)});
+}
+
 }  // namespace slurmtune

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
+#include "slurmtune/input/study_spec.hpp"
 
 namespace slurmtune {
 
 /// `budget.finish_by` as a point in time: `07:30` is the next one in the time zone of this host,
 /// anything else is RFC 3339. Errors: invalid_input if it is neither, or is past.
 [[nodiscard]] Expected<Instant> deadline_of(std::string_view finish_by, Instant now);
+
+/// The same of a study; nothing if it has no finish_by. Errors name the line.
+[[nodiscard]] Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now);
 
 }  // namespace slurmtune

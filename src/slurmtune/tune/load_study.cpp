@@ -11,6 +11,7 @@
 #include "slurmtune/plan/planner.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/create_study.hpp"
+#include "slurmtune/tune/deadline.hpp"
 
 namespace slurmtune {
 
@@ -117,7 +118,23 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   return study;
 }
 
-Expected<Plan> plan_study(const LoadedStudy& study) { return make_plan(study.input, {}); }
+Expected<void> check_workdir(const LoadedStudy& study) {
+  const StudySpec& spec = study.input.spec;
+  const fs::path workdir = (study.origin / spec.trial.workdir).lexically_normal();
+  std::error_code code;
+  if (fs::is_directory(workdir, code)) return {};
+  return invalid_input(
+      fmt::format("{}:{}: trial.workdir = \"{}\": {} is {}; write a directory that is there, "
+                  "relative to the study file",
+                  spec.path, spec.trial.workdir_line, spec.trial.workdir, workdir.string(),
+                  fs::exists(workdir, code) ? "not a directory" : "not there"));
+}
+
+Expected<Plan> plan_study(const LoadedStudy& study, Instant now) {
+  SLURMTUNE_CHECK(check_workdir(study));
+  SLURMTUNE_CHECK(deadline_of(study.input.spec, now));
+  return make_plan(study.input, {});
+}
 
 std::filesystem::path default_directory(const LoadedStudy& study) {
   return "slurmtune-" + study.input.spec.name;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,22 @@ TEST_CASE("read_study: what is not written has its documented default", "[input]
   CHECK(input->spec.submit == SubmitMode::automatic);
   CHECK(input->spec.lanes == 1);
   CHECK(read_texts(deepspeed_study(), "{}")->spec.measure.source == MeasureSource::deepspeed);
+}
+
+TEST_CASE("read_study: a pattern that cannot be compiled is refused with its line", "[input]") {
+  const std::string head = generic_study + "[measure]\nsource = \"pattern\"\n";
+  const auto lines = std::count(head.begin(), head.end(), '\n');
+  const auto message = [&head](const std::string& pattern) {
+    return message_of(read_texts(head + "pattern = '" + pattern + "'\n"));
+  };
+  CHECK(message("(?<step>[0-9]+)") == "accepted");
+  const std::string where = "study.toml:" + std::to_string(lines + 1) + ": measure.pattern '";
+  const std::string deep = std::string(100'000, '(') + "(?<step>x)";
+  for (const std::string& pattern :
+       {std::string("iter (?<step>[0-9]+ took"), std::string("(?<step"), std::string("\\(?<step>"),
+        std::string("(?<step>x)[z-a]"), deep}) {
+    CHECK(message(pattern).rfind(where, 0) == 0);
+  }
 }
 
 TEST_CASE("read_study: [slurm] stands over the site file, key by key", "[input]") {

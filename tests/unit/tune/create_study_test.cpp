@@ -98,15 +98,20 @@ TEST_CASE("F-02: a study that cannot be created is a value, and leaves nothing b
   CHECK(home.entries() == before);
 }
 
-TEST_CASE("create_study: a workdir that is not there is refused by name", "[tune]") {
+TEST_CASE("create_study, plan_study: a workdir that is not there is refused with its line",
+          "[tune]") {
   const Home home("workdir = \"run/here\"\n");
   const auto before = home.entries();
   const auto refusal = [&home] {
     const auto created = create_study(home.load(), home.directory.path() / "s", noon);
     REQUIRE_FALSE(created);
     CHECK(created.error().kind == ErrorKind::invalid_input);
+    const auto planned = plan_study(home.load(), noon);
+    REQUIRE_FALSE(planned);
+    CHECK(planned.error().message == created.error().message);
     return created.error().message;
   };
+  CHECK(refusal().find("study.toml:5: trial.workdir = \"run/here\": ") != std::string::npos);
   CHECK(refusal().find(home.directory.path().string() + "/run/here is not there") !=
         std::string::npos);
   CHECK(home.entries() == before);
@@ -129,6 +134,15 @@ TEST_CASE("create_study: a place that job scripts cannot hold is refused first",
     CHECK(home.entries() == before);
   }
   CHECK(create_study(home.load(), home.directory.path() / "a $b 50%", noon));
+}
+
+TEST_CASE("plan_study: a finish_by that is past is refused with its line", "[tune]") {
+  const Home home("[budget]\nfinish_by = \"2026-11-30T13:00:00Z\"\n");
+  CHECK(plan_study(home.load(), noon));
+  const auto late = plan_study(home.load(), noon + std::chrono::hours(1));
+  REQUIRE_FALSE(late);
+  CHECK(late.error().kind == ErrorKind::invalid_input);
+  CHECK(late.error().message.find("study.toml:6: [budget] finish_by") != std::string::npos);
 }
 
 TEST_CASE("withdraw_study: leaves nothing of a refused study, and keeps what has a job", "[tune]") {

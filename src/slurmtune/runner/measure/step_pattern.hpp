@@ -2,12 +2,10 @@
 #pragma once
 
 #include <optional>
-#include <regex>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/input/named_pattern.hpp"
 #include "slurmtune/runner/measure/step_report.hpp"
 
 namespace slurmtune {
@@ -25,13 +23,7 @@ class StepPattern {
   [[nodiscard]] std::optional<StepReport> match(std::string_view line) const;
 
  private:
-  struct Group {
-    std::size_t index;
-    std::string name;
-  };
-
-  std::regex expression_;
-  std::vector<Group> groups_;
+  NamedPattern pattern_;
 };
 
 }  // namespace slurmtune

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Bad input and bad calls: exit code 2, one message on standard error, nothing left behind."""
+
+import shutil
+
+from golden_suite import BLESS, HERE, tree
+
+
+def refused(suite, args, cwd, label):
+    """Standard error of a call that has to be refused."""
+    before = tree(suite.root)
+    result = suite.run(args, cwd)
+    problems = []
+    if result.returncode != 2:
+        problems.append(f"exit code {result.returncode}, not 2")
+    if result.stdout:
+        problems.append(f"it says on standard output: {result.stdout}")
+    if not result.stderr.startswith("slurmtune: ") or result.stderr.count("\n") != 1:
+        problems.append(f"not one message: {result.stderr!r}")
+    if tree(suite.root) != before:
+        changed = set(tree(suite.root).items()) ^ set(before.items())
+        problems.append(f"it left behind {sorted({name for name, _ in changed})}")
+    for problem in problems:
+        suite.fail(f"{label}: slurmtune {' '.join(args)}: {problem}")
+    return result.stderr
+
+
+def bad_input(suite):
+    cases = sorted(path for path in (HERE / "bad-input").iterdir() if path.is_dir())
+    if len(cases) < 30:
+        suite.fail(f"only {len(cases)} bad studies found")
+    for case in cases:
+        place = suite.copy(case)
+        expected = case / "expected.txt"
+        (place / "expected.txt").unlink(missing_ok=True)
+        submit = ["submit", "study.toml", "--submit", "scripts", "--dir", "out"]
+        texts = {refused(suite, args, place, case.name)
+                 for args in (["plan", "study.toml", "--submit", "scripts"], submit)}
+        suite.seen.add(expected)
+        if len(texts) != 1:
+            suite.fail(f"{case.name}: plan and submit say different things: {texts}")
+            continue
+        message = suite.normal(texts.pop()).removeprefix("slurmtune: ")
+        if BLESS:
+            expected.write_text(message)
+        elif not expected.exists() or expected.read_text() != message:
+            golden = expected.read_text() if expected.exists() else "(no file)"
+            suite.fail(f"{case.name}:\n  expected {golden}  got      {message}")
+        shutil.rmtree(place)
+
+
+def bad_call_places(suite):
+    """Directories and files that the bad calls stumble over."""
+    place = suite.copy(HERE / "studies" / "grid")
+    (place / "empty").mkdir()
+    (place / "full").mkdir()
+    (place / "full" / "thesis.tex").write_text("mine\n")
+    (place / "file").write_text("a file in the way\n")
+    (place / "empty.toml").write_text("")
+    text = (HERE / "studies" / "deepspeed" / "study.toml").read_text()
+    (place / "no-config.toml").write_text(text)
+    (place / "no-site.toml").write_text((place / "study.toml").read_text() +
+                                        "\n[slurm]\nsite = \"perlmuter\"\n")
+    (place / "other.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
+                                      "max_node_hours = 90.0\n")
+    (place / "late.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
+                                     "finish_by = \"2020-01-01T00:00:00Z\"\n")
+    (place / "no-workdir.toml").write_text((place / "study.toml").read_text().replace(
+        "[trial]\n", "[trial]\nworkdir = \"not/here\"\n"))
+    suite.done(["submit", "study.toml", "--submit", "scripts", "--dir", "study"], place)
+    return place
+
+
+SCRIPTS = ["--submit", "scripts"]
+BAD_CALLS = {
+    "no-command": [],
+    "unknown-command": ["plna", "study.toml"],
+    "unknown-flag": ["plan", "study.toml", "--jsno"],
+    "no-study-given": ["plan"],
+    "two-studies": ["plan", "study.toml", "other.toml"],
+    "unknown-submit-word": ["submit", "study.toml", "--submit", "grpah"],
+    "missing-study": ["plan", "nowhere.toml"],
+    "missing-study-submit": ["submit", "nowhere.toml", *SCRIPTS, "--dir", "new"],
+    "directory-as-study": ["plan", "empty"],
+    "empty-study": ["plan", "empty.toml"],
+    "missing-ds-config": ["submit", "no-config.toml", *SCRIPTS, "--dir", "new"],
+    "unknown-site": ["submit", "no-site.toml", *SCRIPTS, "--dir", "new"],
+    "unknown-site-flag": ["plan", "study.toml", "--site", "frontire"],
+    "missing-site-file": ["plan", "study.toml", "--site", "sites/mine.toml"],
+    "file-in-the-way": ["submit", "study.toml", *SCRIPTS, "--dir", "file"],
+    "file-above": ["submit", "study.toml", *SCRIPTS, "--dir", "file/below"],
+    "read-only-place": ["submit", "study.toml", *SCRIPTS, "--dir", "/proc/slurmtune-study"],
+    "no-such-place": ["submit", "study.toml", *SCRIPTS, "--dir", "not/here/yet"],
+    "place-holds-something": ["submit", "study.toml", *SCRIPTS, "--dir", "full"],
+    "place-holds-another-study": ["submit", "other.toml", *SCRIPTS, "--dir", "study"],
+    "submit-locally": ["submit", "study.toml", "--submit", "local", "--dir", "new"],
+    "tune-scripts": ["tune", "study.toml", *SCRIPTS, "--dir", "new"],
+    "run": ["run", "study.toml"],
+    "status-of-nothing": ["status", "nowhere"],
+    "status-of-no-study": ["status", "full"],
+    "status-of-a-file": ["status", "study.toml"],
+    "report-of-no-study": ["report", "empty"],
+    "resume-of-no-study": ["resume", "empty"],
+    "cancel-of-no-study": ["cancel", "empty"],
+    "reduce-unknown-stage": ["reduce", "study", "--stage", "09-nothing"],
+    "reduce-without-stage": ["reduce", "study"],
+    "reduce-of-no-study": ["reduce", "empty", "--stage", "final"],
+    "unknown-schema": ["schema", "studdy"],
+    "quote-in-the-place": ["submit", "study.toml", *SCRIPTS, "--dir", "my'study"],
+    "quote-in-a-local-place": ["tune", "study.toml", "--submit", "local", "--dir", "my'study"],
+    "missing-workdir": ["submit", "no-workdir.toml", *SCRIPTS, "--dir", "new"],
+    "missing-workdir-plan": ["plan", "no-workdir.toml"],
+    "missing-workdir-tune": ["tune", "no-workdir.toml", "--submit", "local", "--dir", "new"],
+    "finish-by-past": ["submit", "late.toml", *SCRIPTS, "--dir", "new"],
+    "finish-by-past-plan": ["plan", "late.toml"],
+    "log-file-below-nothing": ["--log-file", "not/here/log", "plan", "study.toml"],
+    "log-file-nowhere": ["--log-file", "/proc/no/log", "plan", "study.toml"],
+}
+
+
+UNWRITTEN = [["plan", "study.toml"], ["schema", "study"], ["--help"], ["status", "study"]]
+
+
+def unwritten(suite, args, place):
+    """What is said when standard output cannot be written."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = suite.run(args, place, stdout=full)
+    if result.returncode != 3 or result.stderr.count("\n") != 1:
+        suite.fail(f"slurmtune {' '.join(args)} >/dev/full: exit code {result.returncode}, "
+                   f"standard error: {result.stderr}")
+    return result.stderr
+
+
+def bad_calls(suite):
+    place = bad_call_places(suite)
+    text = ""
+    for label, args in BAD_CALLS.items():
+        said = refused(suite, args, place, label)
+        text += f"$ slurmtune {' '.join(args)}\n{said}\n"
+    for args in UNWRITTEN:
+        text += f"$ slurmtune {' '.join(args)} >/dev/full\n{unwritten(suite, args, place)}\n"
+    suite.compare("bad-calls.txt", text)
