@@ -108,7 +108,12 @@ Json verdict_line() {
                                {"user", type("object"), may_be_absent}});
   const Json hardware = object({{"gpu", text(), may_be_absent},
                                 {"gpu_bytes", number(), may_be_absent},
-                                {"driver", text(), may_be_absent}});
+                                {"driver", text(), may_be_absent},
+                                {"host_bytes", number(), may_be_absent},
+                                {"cores", integer(), may_be_absent},
+                                {"matrix_flops", number(), may_be_absent},
+                                {"memory_bytes_per_s", number(), may_be_absent},
+                                {"slow_nodes", list_of(text()), may_be_absent}});
   return object({{"type", constant("verdict")},
                  {"experiment", text()},
                  {"configuration", text()},
@@ -144,6 +149,34 @@ Json task_start_line() {
                  {"at", text()},
                  {"ends_by", text(), may_be_absent},
                  {"runner", text(), may_be_absent}});
+}
+
+Json node_facts() {
+  const Json interface = object({{"name", text()},
+                                 {"state", text(), may_be_absent},
+                                 {"bits_per_s", number(), may_be_absent}});
+  return object({{"processor", text(), may_be_absent},
+                 {"cores", integer(), may_be_absent},
+                 {"cores_online", integer(), may_be_absent},
+                 {"host_bytes", number(), may_be_absent},
+                 {"memory_limit_bytes", number(), may_be_absent},
+                 {"gpu", text(), may_be_absent},
+                 {"gpus", integer(), may_be_absent},
+                 {"gpu_bytes", number(), may_be_absent},
+                 {"driver", text(), may_be_absent},
+                 {"no_gpu_because", text(), may_be_absent},
+                 {"interfaces", list_of(interface), may_be_absent}});
+}
+
+Json node_figures() {
+  return object({{"memory_bytes_per_s", number(), may_be_absent},
+                 {"fp32_flops", number(), may_be_absent},
+                 {"fp64_flops", number(), may_be_absent},
+                 {"gpu_memory_bytes_per_s", number(), may_be_absent},
+                 {"gpu_fp32_flops", number(), may_be_absent},
+                 {"gpu_fp16_flops", number(), may_be_absent},
+                 {"gpu_bf16_flops", number(), may_be_absent},
+                 {"no_gpu_figures_because", text(), may_be_absent}});
 }
 
 Json ranked() {
@@ -206,12 +239,17 @@ nlohmann::json manifest_schema() {
 }
 
 nlohmann::json verdict_schema() {
+  const Json node = object({{"type", constant("node")},
+                            {"node", text()},
+                            {"facts", node_facts(), may_be_absent},
+                            {"figures", node_figures(), may_be_absent},
+                            {"slow", text(), may_be_absent}});
   const Json heartbeat = object({{"type", constant("heartbeat")}, {"at", text()}});
   const Json end = object({{"type", constant("task_end")},
                            {"at", text()},
                            {"reason", text()},
                            {"node_seconds", integer()}});
-  return {{"anyOf", Json::array({task_start_line(), verdict_line(), heartbeat, end})}};
+  return {{"anyOf", Json::array({task_start_line(), node, verdict_line(), heartbeat, end})}};
 }
 
 nlohmann::json decision_schema() {

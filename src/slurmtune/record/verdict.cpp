@@ -86,6 +86,11 @@ Expected<Metrics> metrics_from_json(const Json& json, std::string_view where) {
 Json to_json(const Hardware& hardware) {
   Json json = {{"gpu", hardware.gpu}, {"driver", hardware.driver}};
   put(json, "gpu_bytes", hardware.gpu_bytes);
+  put(json, "host_bytes", hardware.host_bytes);
+  put(json, "cores", hardware.cores);
+  put(json, "matrix_flops", hardware.matrix_flops);
+  put(json, "memory_bytes_per_s", hardware.memory_bytes_per_s);
+  if (!hardware.slow_nodes.empty()) json["slow_nodes"] = hardware.slow_nodes;
   return json;
 }
 
@@ -95,6 +100,11 @@ Expected<Hardware> hardware_from_json(const Json& json, std::string_view where) 
   fields.optional("gpu", hardware.gpu);
   fields.optional("gpu_bytes", hardware.gpu_bytes);
   fields.optional("driver", hardware.driver);
+  fields.optional("host_bytes", hardware.host_bytes);
+  fields.optional("cores", hardware.cores);
+  fields.optional("matrix_flops", hardware.matrix_flops);
+  fields.optional("memory_bytes_per_s", hardware.memory_bytes_per_s);
+  fields.optional("slow_nodes", hardware.slow_nodes);
   return fields.into(std::move(hardware));
 }
 
@@ -181,6 +191,12 @@ Expected<TaskStart> task_start_from_json(const Json& json, std::string_view wher
   return fields.into(std::move(start));
 }
 
+Json line_of(const NodeRecord& node) {
+  Json json = to_json(node);
+  json["type"] = "node";
+  return json;
+}
+
 Json line_of(const Heartbeat& heartbeat) {
   return {{"type", "heartbeat"}, {"at", format_instant(heartbeat.at)}};
 }
@@ -215,7 +231,10 @@ Expected<void> add_line(const Json& json, std::string_view where, Shard& shard) 
   fields.required("type", type);
   fields.check(type != "task_start", "type may be task_start only in the first line");
   SLURMTUNE_CHECK(fields.into(true));
-  if (type == "verdict") {
+  if (type == "node") {
+    SLURMTUNE_TRY(NodeRecord node, node_from_json(json, where));
+    shard.nodes.push_back(std::move(node));
+  } else if (type == "verdict") {
     SLURMTUNE_TRY(Verdict verdict, verdict_from_json(json, where));
     shard.verdicts.push_back(std::move(verdict));
   } else if (type == "heartbeat") {
@@ -227,6 +246,29 @@ Expected<void> add_line(const Json& json, std::string_view where, Shard& shard) 
 }
 
 }  // namespace
+
+Hardware hardware_of(std::span<const NodeRecord> nodes) {
+  Hardware hardware;
+  const auto least = [](auto& kept, const auto& value) {
+    if (value && (!kept || *value < *kept)) kept = value;
+  };
+  for (const NodeRecord& node : nodes) {
+    const NodeFacts& facts = node.facts;
+    const NodeFigures& figures = node.figures;
+    if (hardware.gpu.empty()) hardware.gpu = facts.gpu;
+    if (hardware.driver.empty()) hardware.driver = facts.driver;
+    least(hardware.gpu_bytes, facts.gpu_bytes);
+    least(hardware.host_bytes, facts.host_bytes);
+    least(hardware.host_bytes, facts.memory_limit_bytes);
+    if (facts.cores > 0) least(hardware.cores, std::optional<std::int64_t>(facts.cores));
+    const bool by_gpu = facts.gpus > 0;
+    least(hardware.matrix_flops, by_gpu ? figures.gpu_fp32_flops : figures.fp32_flops);
+    least(hardware.memory_bytes_per_s,
+          by_gpu ? figures.gpu_memory_bytes_per_s : figures.memory_bytes_per_s);
+    if (!node.slow.empty()) hardware.slow_nodes.push_back(facts.node);
+  }
+  return hardware;
+}
 
 Expected<std::string> render_shard_line(const ShardLine& line) {
   return canonical_json(std::visit([](const auto& held) { return line_of(held); }, line));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/record/experiment.hpp"
 #include "slurmtune/record/interval.hpp"
+#include "slurmtune/record/node.hpp"
 #include "slurmtune/record/outcome.hpp"
 
 namespace slurmtune {
@@ -52,13 +54,23 @@ struct Metrics {
   bool operator==(const Metrics&) const = default;
 };
 
+/// What an experiment ran on. Over several nodes: of the node that has or does least.
 struct Hardware {
-  std::string gpu;
-  std::optional<double> gpu_bytes;  ///< memory that one rank may use
-  std::string driver;
+  std::string gpu{};
+  std::optional<double> gpu_bytes{};  ///< memory that one rank may use
+  std::string driver{};
+  std::optional<double> host_bytes{};   ///< of one node, or its control group's limit
+  std::optional<std::int64_t> cores{};  ///< that the trial may use on one node
+  /// Matrix product in single precision: one GPU's, or one node's cores' where there is none.
+  std::optional<double> matrix_flops{};
+  std::optional<double> memory_bytes_per_s{};  ///< of the same
+  std::vector<std::string> slow_nodes{};       ///< those that are slow against their peers
 
   bool operator==(const Hardware&) const = default;
 };
+
+/// The hardware of a trial on these nodes.
+[[nodiscard]] Hardware hardware_of(std::span<const NodeRecord> nodes);
 
 /// How one experiment ended: an outcome, metrics, where and when it ran.
 struct Verdict {
@@ -113,7 +125,8 @@ struct TaskEnd {
   bool operator==(const TaskEnd&) const = default;
 };
 
-using ShardLine = std::variant<TaskStart, Verdict, Heartbeat, TaskEnd>;
+/// A NodeRecord is what the task found on one of its nodes.
+using ShardLine = std::variant<TaskStart, NodeRecord, Verdict, Heartbeat, TaskEnd>;
 
 /// One line of a verdict shard, without the newline; canonical JSON.
 [[nodiscard]] Expected<std::string> render_shard_line(const ShardLine& line);
@@ -121,6 +134,7 @@ using ShardLine = std::variant<TaskStart, Verdict, Heartbeat, TaskEnd>;
 /// A verdict shard as it was found. A last line that is torn (its writer died) is left out.
 struct Shard {
   TaskStart start;
+  std::vector<NodeRecord> nodes;
   std::vector<Verdict> verdicts;
   std::optional<Heartbeat> last_heartbeat;
   std::optional<TaskEnd> end;

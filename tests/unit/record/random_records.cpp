@@ -154,14 +154,42 @@ Verdict RandomRecords::verdict() {
   metrics.params = maybe(a_real);
   for (int i = count(); i > 0; --i) metrics.user[text()] = real();
   made.hardware = {text(), maybe(a_real), text()};
+  made.hardware.host_bytes = maybe(a_real);
+  made.hardware.cores = maybe([this] { return integer(); });
+  made.hardware.matrix_flops = maybe(a_real);
+  made.hardware.memory_bytes_per_s = maybe(a_real);
+  made.hardware.slow_nodes = list([this] { return text(); });
   made.source = text();
   return made;
 }
 
+NodeRecord RandomRecords::node() {
+  const auto a_real = [this] { return real(); };
+  const auto figure = [&] { return maybe(a_real); };
+  NodeRecord made;
+  NodeFacts& facts = made.facts;
+  facts.node = text();
+  facts.processor = text();
+  facts.cores = small_integer();
+  facts.cores_online = small_integer();
+  facts.host_bytes = figure();
+  facts.memory_limit_bytes = figure();
+  facts.gpu = text();
+  facts.gpus = small_integer();
+  facts.gpu_bytes = figure();
+  facts.driver = text();
+  facts.no_gpu_because = text();
+  facts.interfaces = list([&] { return NetworkInterface{text(), text(), figure()}; });
+  made.figures = {figure(), figure(), figure(), figure(), figure(), figure(), figure(), text()};
+  made.slow = text();
+  return made;
+}
+
 ShardLine RandomRecords::later_line() {
-  switch (random_.below(4)) {
+  switch (random_.below(5)) {
     case 0: return Heartbeat{instant()};
     case 1: return TaskEnd{instant(), text(), integer()};
+    case 2: return node();
     default: return verdict();
   }
 }

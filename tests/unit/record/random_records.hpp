@@ -24,6 +24,7 @@ class RandomRecords {
   [[nodiscard]] Manifest manifest();
   [[nodiscard]] TaskStart task_start();
   [[nodiscard]] Verdict verdict();
+  [[nodiscard]] NodeRecord node();
   [[nodiscard]] ShardLine later_line();  ///< any but task_start
   [[nodiscard]] TuningResult result();
   [[nodiscard]] Decision decision();

@@ -56,6 +56,7 @@ Made random_shard(RandomRecords& records, int later_lines) {
     const ShardLine later = records.later_line();
     made.text += line(later);
     if (const auto* verdict = std::get_if<Verdict>(&later)) made.shard.verdicts.push_back(*verdict);
+    if (const auto* node = std::get_if<NodeRecord>(&later)) made.shard.nodes.push_back(*node);
     if (const auto* beat = std::get_if<Heartbeat>(&later)) made.shard.last_heartbeat = *beat;
     if (const auto* end = std::get_if<TaskEnd>(&later)) made.shard.end = *end;
   }
