@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 
 #include "slurmtune/analyze/result_analyzer.hpp"
 #include "slurmtune/cli/output.hpp"
+#include "slurmtune/execute/allocation_end.hpp"
 
 namespace slurmtune {
 
@@ -22,10 +24,17 @@ constexpr milliseconds local_look_interval{500};
 constexpr milliseconds cluster_look_interval{3000};
 constexpr milliseconds queue_interval{30'000};
 
-volatile std::sig_atomic_t interrupted = 0;
-extern "C" void note_interrupt(int /*signal*/) { interrupted = 1; }
+/// Before an allocation's end: for ending a trial and writing the result.
+constexpr std::chrono::seconds end_margin{120};
 
-/// Notes SIGINT and SIGTERM while it lives, instead of dying of them.
+volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t time_is_up = 0;
+extern "C" void note_interrupt(int signal) {
+  // Slurm says so before a job's time is over (--signal).
+  (signal == SIGUSR1 ? time_is_up : interrupted) = 1;
+}
+
+/// Notes SIGINT, SIGTERM and SIGUSR1 while it lives, instead of dying of them.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -33,17 +42,20 @@ class InterruptGuard {
     action.sa_handler = note_interrupt;
     ::sigaction(SIGINT, &action, &old_int_);
     ::sigaction(SIGTERM, &action, &old_term_);
+    ::sigaction(SIGUSR1, &action, &old_usr1_);
   }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
   ~InterruptGuard() {
     ::sigaction(SIGINT, &old_int_, nullptr);
     ::sigaction(SIGTERM, &old_term_, nullptr);
+    ::sigaction(SIGUSR1, &old_usr1_, nullptr);
   }
 
  private:
   struct sigaction old_int_ {};
   struct sigaction old_term_ {};
+  struct sigaction old_usr1_ {};
 };
 
 /// True once in every interval.
@@ -82,10 +94,29 @@ Expected<void> check_alone(const OpenStudy& study) {
   return {};
 }
 
+/// When the allocation that holds the study ends, if one does. Its jobs are told as well.
+Expected<std::optional<Instant>> end_of_allocation(const OpenStudy& study) {
+  if (study.state.created.submit == "local") return std::nullopt;
+  if (!held_nodes()) {
+    return invalid_input(
+        fmt::format("{}: its jobs run inside an allocation, and there is none here; go on inside "
+                    "one: salloc -N NODES slurmtune resume {}",
+                    study.autotuner->directory().root().string(),
+                    study.autotuner->directory().root().string()));
+  }
+  const auto end = allocation_end(real_world().now());
+  if (end) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(end->time_since_epoch());
+    ::setenv("SLURM_JOB_END_TIME", std::to_string(seconds.count()).c_str(), 0);
+  }
+  return end;
+}
+
 }  // namespace
 
 Expected<ExitCode> run_local_study(OpenStudy& study) {
   SLURMTUNE_CHECK(check_alone(study));
+  SLURMTUNE_TRY(const auto ends_by, end_of_allocation(study));
   Autotuner& autotuner = *study.autotuner;
   SLURMTUNE_CHECK(autotuner.advance({Role::resume, 0}));
   const InterruptGuard guard;
@@ -94,14 +125,17 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
   std::size_t decided = 0;
   std::optional<Error> error;
   const auto keep_going = [&] {
-    if (interrupted != 0 || error) return false;
+    if (interrupted != 0 || time_is_up != 0 || error) return false;
     if (!look.due()) return true;
+    if (ends_by && real_world().now() > *ends_by - end_margin) time_is_up = 1;
     auto view = autotuner.look(Autotuner::Queue::skip);
     if (!view) {
       error = view.error();
       return false;
     }
     progress.show(progress_line(autotuner.input(), *view));
+    // Cancelled from elsewhere.
+    if (view->state.finished && view->state.cancelled) return false;
     // A decision was made by one of the jobs: what it drops is cancelled here, where jobs are
     // known.
     if (view->state.decided.size() != decided) {
@@ -115,8 +149,9 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
   const bool all_ran = study.local->run_until_idle(keep_going);
   progress.end();
   if (error) return tl::unexpected<Error>(*error);
-  if (!all_ran) return left_unfinished(study, "interrupted");
+  if (time_is_up != 0) SLURMTUNE_CHECK(autotuner.advance({Role::guard, 0}));
   SLURMTUNE_TRY(const StudyView view, autotuner.look(Autotuner::Queue::skip));
+  if (!all_ran && !view.state.finished) return left_unfinished(study, "interrupted");
   if (!view.state.finished) {
     return left_unfinished(
         study,

@@ -10,6 +10,16 @@
 
 namespace slurmtune {
 
+namespace {
+
+Expected<std::unique_ptr<Scheduler>> slurm_client() {
+  ClientChoice choice;
+  choice.note = [](const std::string& line) { spdlog::info("{}", line); };
+  return make_slurm_scheduler(choice);
+}
+
+}  // namespace
+
 Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart part) {
   SLURMTUNE_TRY(const StudyDirectory place, StudyDirectory::open(directory));
   SLURMTUNE_TRY(const auto events, Journal(place.journal()).read());
@@ -18,11 +28,10 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   ExecutorOptions options;
   std::unique_ptr<Scheduler> scheduler;
   if (!study.is_local()) {
-    ClientChoice choice;
-    choice.note = [](const std::string& line) { spdlog::info("{}", line); };
-    SLURMTUNE_TRY(scheduler, make_slurm_scheduler(choice));
+    SLURMTUNE_TRY(scheduler, slurm_client());
   } else if (part == LocalPart::foreground) {
     LocalOptions local;
+    if (study.state.created.submit != "local") local.allocation = Allocation::used;
     for (const JobRecord& job : study.state.jobs) {
       local.last_job = std::max(local.last_job, job.job.value_or(0));
     }
@@ -41,6 +50,11 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(place, *study.executor, std::move(world)));
   study.autotuner = std::make_unique<Autotuner>(std::move(autotuner));
   return study;
+}
+
+Expected<std::unique_ptr<TuningExecutor>> open_slurm() {
+  SLURMTUNE_TRY(auto scheduler, slurm_client());
+  return std::make_unique<TuningExecutor>(std::move(scheduler), ExecutorOptions{});
 }
 
 Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& created) {

@@ -19,7 +19,9 @@ struct OpenStudy {
   LocalScheduler* local = nullptr;  ///< the batch system, if this process is it
   std::unique_ptr<Autotuner> autotuner;
 
-  [[nodiscard]] bool is_local() const { return state.created.submit == "local"; }
+  /// A process of ours runs its jobs, on this machine or inside one job of Slurm's.
+  [[nodiscard]] bool is_local() const { return state.starter() == JobStarter::foreground; }
+  [[nodiscard]] bool is_one_job() const { return state.created.submit == "one-job"; }
 };
 
 /// Who this process is to a local study: the one that runs its jobs, or one of its jobs.
@@ -29,6 +31,9 @@ enum class LocalPart { foreground, bystander };
 /// Errors: those of StudyDirectory::open and read_input; unavailable without that batch system.
 [[nodiscard]] Expected<OpenStudy> open_study(const std::filesystem::path& directory,
                                              LocalPart part);
+
+/// A client of this machine's Slurm, whatever the study was submitted to. Errors: unavailable.
+[[nodiscard]] Expected<std::unique_ptr<TuningExecutor>> open_slurm();
 
 /// Submits every job that a study on Slurm lacks. A study that was just created and of which Slurm
 /// takes no job is withdrawn: a refusal leaves nothing behind. Errors: those of Autotuner::advance.

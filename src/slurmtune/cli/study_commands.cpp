@@ -13,6 +13,7 @@
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/follow.hpp"
 #include "slurmtune/cli/output.hpp"
+#include "slurmtune/tune/one_job.hpp"
 
 namespace slurmtune {
 
@@ -71,12 +72,23 @@ Expected<ExitCode> report(const DirectoryArguments& arguments) {
   return print_report(study, arguments.as_json);
 }
 
+/// Outside of its job: submits it again if it is gone.
+Expected<ExitCode> resume_one_job(const OpenStudy& study) {
+  SLURMTUNE_TRY(const auto slurm, open_slurm());
+  SLURMTUNE_TRY(const WholeJob job,
+                submit_whole_job(study.autotuner->directory(), *slurm, real_world()));
+  print(job.is_new ? fmt::format("{:>10}  the whole study\n", job.job)
+                   : fmt::format("nothing is missing; job {} goes on\n", job.job));
+  return ExitCode::done;
+}
+
 Expected<ExitCode> resume(const DirectoryArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::foreground));
   if (study.state.finished) {
     print(std::string("the study is finished\n"));
     return print_report(study, false);
   }
+  if (study.is_one_job() && !held_nodes()) return resume_one_job(study);
   if (study.is_local()) return run_local_study(study);
   const std::size_t before = study.state.jobs.size();
   SLURMTUNE_TRY(const StudyState state, study.autotuner->advance({Role::resume, 0}));
@@ -98,6 +110,10 @@ Expected<ExitCode> cancel(const DirectoryArguments& arguments) {
     return ExitCode::done;
   }
   SLURMTUNE_CHECK(study.autotuner->advance({Role::cancel, 0}));
+  if (study.is_one_job()) {
+    SLURMTUNE_TRY(const auto slurm, open_slurm());
+    SLURMTUNE_CHECK(cancel_whole_jobs(study.autotuner->directory(), *slurm));
+  }
   print(fmt::format("cancelled; what was measured is kept: slurmtune report {}\n",
                     study.autotuner->directory().root().string()));
   return ExitCode::done;

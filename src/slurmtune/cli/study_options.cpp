@@ -11,8 +11,12 @@ namespace slurmtune {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SubmitMode>, 3> submit_words{
-    {{"graph", SubmitMode::graph}, {"scripts", SubmitMode::scripts}, {"local", SubmitMode::local}}};
+constexpr std::array<std::pair<std::string_view, SubmitMode>, 5> submit_words{
+    {{"graph", SubmitMode::graph},
+     {"one-job", SubmitMode::one_job},
+     {"allocation", SubmitMode::allocation},
+     {"scripts", SubmitMode::scripts},
+     {"local", SubmitMode::local}}};
 
 }  // namespace
 
@@ -20,8 +24,10 @@ void StudyArguments::add_to(CLI::App& command) {
   command.add_option("STUDY", study, "the study.toml")->required();
   command.add_option("--site", site, "site file, or the name of one that comes with slurmtune");
   command
-      .add_option("--submit", submit, "graph (Slurm), local (this machine) or scripts (write only)")
-      ->check(CLI::IsMember({"graph", "scripts", "local"}));
+      .add_option("--submit", submit,
+                  "graph (Slurm), one-job (the same in one job), allocation (in the one that is "
+                  "held), local (this machine) or scripts (write only)")
+      ->check(CLI::IsMember({"graph", "one-job", "allocation", "scripts", "local"}));
 }
 
 void StudyArguments::add_directory_to(CLI::App& command) {
@@ -30,8 +36,9 @@ void StudyArguments::add_directory_to(CLI::App& command) {
                      "[slurmtune-<name> in the current directory]");
 }
 
-Expected<LoadedStudy> StudyArguments::load() const {
+Expected<LoadedStudy> StudyArguments::load(Stay stay) const {
   StudyOptions options;
+  options.in_foreground = stay == Stay::in_foreground;
   if (!site.empty()) options.site = site;
   for (const auto& [word, mode] : submit_words) {
     if (word == submit) options.submit = mode;

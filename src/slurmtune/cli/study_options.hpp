@@ -12,6 +12,9 @@ class App;
 
 namespace slurmtune {
 
+/// Whether a command stays until the study is done.
+enum class Stay { in_foreground, no };
+
 /// The arguments of the commands that take a study.toml.
 struct StudyArguments {
   std::string study;      ///< path of study.toml
@@ -24,7 +27,7 @@ struct StudyArguments {
 
   /// Loads the study with what the command line says over it.
   /// Errors: invalid_input, also for `mode = "run"`, which this version does not have.
-  [[nodiscard]] Expected<LoadedStudy> load() const;
+  [[nodiscard]] Expected<LoadedStudy> load(Stay stay = Stay::no) const;
   [[nodiscard]] std::filesystem::path place_of(const LoadedStudy& study) const;
 };
 

@@ -8,6 +8,7 @@
 #include "slurmtune/cli/open_study.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
+#include "slurmtune/tune/one_job.hpp"
 #include "slurmtune/tune/write_scripts.hpp"
 
 namespace slurmtune {
@@ -29,17 +30,32 @@ Expected<ExitCode> write_scripts_only(const CreatedStudy& created) {
   return ExitCode::done;
 }
 
+Expected<ExitCode> submit_in_one_job(const CreatedStudy& created) {
+  const std::string place = created.directory.root().string();
+  SLURMTUNE_TRY(const auto slurm, open_slurm());
+  const auto job = submit_whole_job(created.directory, *slurm, real_world());
+  if (!job) {
+    const bool refused = job.error().kind == ErrorKind::invalid_input;
+    if (refused && created.creation == Creation::created) withdraw_study(created.directory);
+    return tl::unexpected<Error>(job.error());
+  }
+  if (!job->is_new) print(fmt::format("{} is in the queue already\n", job->job));
+  print(fmt::format("{:>10}  the whole study\n", job->job) + what_next(place));
+  return ExitCode::done;
+}
+
 Expected<ExitCode> submit(const StudyArguments& arguments) {
   SLURMTUNE_TRY(const LoadedStudy study, arguments.load());
-  if (study.submit == SubmitMode::local) {
-    return invalid_input(
-        fmt::format("{}: submit = \"local\" runs in the foreground; use: slurmtune tune {}",
-                    arguments.study, arguments.study));
+  if (study.submit == SubmitMode::local || study.submit == SubmitMode::allocation) {
+    return invalid_input(fmt::format(
+        "{}: submit = \"{}\" runs in the foreground; use: slurmtune tune {}", arguments.study,
+        study.submit == SubmitMode::local ? "local" : "allocation", arguments.study));
   }
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
   if (study.submit == SubmitMode::scripts) return write_scripts_only(created);
   const std::string place = created.directory.root().string();
+  if (study.submit == SubmitMode::one_job) return submit_in_one_job(created);
   SLURMTUNE_TRY(OpenStudy open, open_study(place, LocalPart::foreground));
   if (created.creation == Creation::found) {
     print(fmt::format("{} holds this study already; going on with it\n", place));

@@ -8,13 +8,23 @@
 #include "slurmtune/cli/follow.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
+#include "slurmtune/tune/one_job.hpp"
 
 namespace slurmtune {
 
 namespace {
 
+std::string_view where(SubmitMode mode) {
+  switch (mode) {
+    case SubmitMode::local: return "on this machine";
+    case SubmitMode::allocation: return "in this allocation";
+    case SubmitMode::one_job: return "in one job on Slurm";
+    default: return "on Slurm";
+  }
+}
+
 Expected<ExitCode> tune(const StudyArguments& arguments) {
-  SLURMTUNE_TRY(const LoadedStudy study, arguments.load());
+  SLURMTUNE_TRY(const LoadedStudy study, arguments.load(Stay::in_foreground));
   if (study.submit == SubmitMode::scripts) {
     return invalid_input(
         "tune cannot wait for scripts that are submitted by hand; use: slurmtune "
@@ -24,10 +34,16 @@ Expected<ExitCode> tune(const StudyArguments& arguments) {
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
   const std::string place = created.directory.root().string();
-  print(fmt::format("study {}, {}\n", place,
-                    study.submit == SubmitMode::local ? "on this machine" : "on Slurm"));
-  SLURMTUNE_TRY(OpenStudy open, open_study(place, LocalPart::foreground));
+  print(fmt::format("study {}, {}\n", place, where(study.submit)));
+  const bool elsewhere = study.submit == SubmitMode::one_job;
+  SLURMTUNE_TRY(OpenStudy open,
+                open_study(place, elsewhere ? LocalPart::bystander : LocalPart::foreground));
   if (open.state.finished) return print_report(open, false);
+  if (study.submit == SubmitMode::one_job) {
+    SLURMTUNE_TRY(const auto slurm, open_slurm());
+    SLURMTUNE_CHECK(submit_whole_job(created.directory, *slurm, real_world()));
+    return watch_study(open);
+  }
   if (open.is_local()) return run_local_study(open);
   SLURMTUNE_CHECK(submit_missing_jobs(open, created));
   return watch_study(open);
@@ -40,6 +56,7 @@ void add_tune_command(CLI::App& app, Command& selected) {
       app, "tune", "Tune in the foreground: on Slurm if it is here, else on this machine",
       "  slurmtune tune study.toml\n"
       "  slurmtune tune study.toml --submit local --dir /tmp/first-try\n"
+      "  salloc -N4 -t 2:00:00 slurmtune tune study.toml     on the nodes of that allocation\n"
       "\n"
       "Ctrl-C ends what runs on this machine (jobs on Slurm go on); slurmtune resume DIR goes on.");
   auto arguments = std::make_shared<StudyArguments>();

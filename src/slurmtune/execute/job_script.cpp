@@ -20,12 +20,15 @@ constexpr std::string_view default_runner_launch =
 
 // How long before the end of its time a task is told, so that it can write what it has.
 constexpr int warning_s = 60;
+// The same of a job that holds a whole study: it ends a trial, and then the study.
+constexpr int whole_warning_s = 120;
 
 std::string_view template_path(JobKind kind) {
   switch (kind) {
     case JobKind::array: return "scripts/sbatch/array.sbatch";
     case JobKind::reducer: return "scripts/sbatch/reduce.sbatch";
     case JobKind::guard: return "scripts/sbatch/guard.sbatch";
+    case JobKind::whole: return "scripts/sbatch/one-job.sbatch";
     case JobKind::final: break;
   }
   return "scripts/sbatch/final.sbatch";
@@ -73,6 +76,7 @@ std::string log_pattern(const JobScript& script) {
     case JobKind::array: return directory + "/slurm-%A_%a.out";
     case JobKind::reducer: return directory + "/reduce-%j.out";
     case JobKind::guard: return directory + "/guard-%j.out";
+    case JobKind::whole: return directory + "/one-job-%j.out";
     case JobKind::final: break;
   }
   return directory + "/final-%j.out";
@@ -80,7 +84,7 @@ std::string log_pattern(const JobScript& script) {
 
 Expected<std::string> sbatch_lines(const JobScript& script) {
   const Site& site = script.site;
-  const bool array = script.kind == JobKind::array;
+  const bool array = script.kind == JobKind::array || script.kind == JobKind::whole;
   std::vector<SbatchDirective> directives;
   const auto add = [&](std::string key, std::string value) {
     directives.push_back({.key = std::move(key), .value = std::move(value)});
@@ -104,7 +108,8 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
       add("ntasks-per-node", std::to_string(script.processes_per_node));
     }
     add("time", format_walltime(script.walltime));
-    add("signal", fmt::format("B:USR1@{}", warning_s));
+    const int warning = script.kind == JobKind::whole ? whole_warning_s : warning_s;
+    add("signal", fmt::format("B:USR1@{}", warning));
   } else {
     add("nodes", "1");
     add("ntasks", "1");
@@ -226,6 +231,7 @@ std::string script_path(const JobScript& script) {
                                      : fmt::format("{}/array.{}.sbatch", stage, script.first_slice);
     case JobKind::reducer: return stage + "/reduce.sbatch";
     case JobKind::guard: return script.study_dir + "/guard.sbatch";
+    case JobKind::whole: return script.study_dir + "/one-job.sbatch";
     case JobKind::final: break;
   }
   return script.study_dir + "/final.sbatch";

@@ -29,7 +29,7 @@ struct JobScript {
 
   std::chrono::seconds walltime{600};
 
-  // Arrays only.
+  // Arrays, and of the rest a job that holds a whole study.
   std::optional<StageName> previous;  ///< its decision is made first if its reducer died
   std::int64_t tasks = 1;
   std::int64_t first_slice = 0;  ///< of task 0
@@ -40,7 +40,8 @@ struct JobScript {
 /// The script of a stage's array at its planned size.
 [[nodiscard]] JobScript array_script(JobScript common, const PlannedStage& stage);
 
-/// `stages/<stage>/array.sbatch`, `stages/<stage>/reduce.sbatch`, `guard.sbatch`, `final.sbatch`
+/// `stages/<stage>/array.sbatch`, `stages/<stage>/reduce.sbatch`, `guard.sbatch`, `final.sbatch`,
+/// `one-job.sbatch`
 /// below the study directory, absolute. A part of an array that was split is
 /// `array.<slice>.sbatch`.
 [[nodiscard]] std::string script_path(const JobScript& script);

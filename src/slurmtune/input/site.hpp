@@ -32,6 +32,8 @@ struct Site {
   std::int64_t array_size_max = 1001;   ///< MaxArraySize: largest index + 1
   std::int64_t submit_jobs_max = 1000;  ///< jobs of one user, array tasks counted one by one
   std::int64_t walltime_max_s = 86'400;
+  int lanes = 1;                   ///< experiments that a task runs at once
+  int lanes_per_node = 1;          ///< lanes that share a node, where a trial takes one node
   double min_task_minutes = 10.0;  ///< experiments are packed so that a task lasts this long
   double reducer_minutes = 10.0;
   double fs_settle_s = 30.0;  ///< how long a file written on one node may stay unseen on another

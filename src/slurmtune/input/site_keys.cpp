@@ -9,17 +9,18 @@ namespace slurmtune {
 
 namespace {
 
-constexpr std::string_view own_submits = "\"graph\", \"scripts\" or \"local\"";
+constexpr std::string_view own_submits =
+    "\"graph\", \"one-job\", \"allocation\", \"scripts\" or \"local\"";
 constexpr std::array<Word, 7> submit_words{{{"auto"},
                                             {"graph"},
                                             {"step", own_submits},
-                                            {"one-job", own_submits},
-                                            {"allocation", own_submits},
+                                            {"one-job"},
+                                            {"allocation"},
                                             {"scripts"},
                                             {"local"}}};
 
 // What [slurm] and a site file have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 20> site_rows{{
+constexpr std::array<KeyRow, 22> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
@@ -51,6 +52,12 @@ constexpr std::array<KeyRow, 20> site_rows{{
      "walltime_max_s = 86400",
      "Longest job, in seconds.",
      {60, 1e9}},
+    {"lanes", shape_integer, "lanes = 2", "Experiments that a task runs at once.", {1, 4096}},
+    {"lanes_per_node",
+     shape_integer,
+     "lanes_per_node = 4",
+     "Lanes that share a node, each with its part of the cores and GPUs.",
+     {1, 1024}},
     {"min_task_minutes",
      shape_real,
      "min_task_minutes = 10",
@@ -73,15 +80,9 @@ constexpr std::array<KeyRow, 2> file_rows{{
     {"name", shape_token, "name = \"mycluster\"", "Name of the site.", {}, {}, nullptr, true},
 }};
 
-constexpr std::array<KeyRow, 4> study_rows{{
+constexpr std::array<KeyRow, 2> study_rows{{
     {"site", shape_token, "site = \"generic\"", "The site file: a name, or a path."},
     {"submit", shape_word, "submit = \"graph\"", "How jobs are submitted.", {}, submit_words},
-    {"lanes", shape_integer, "lanes = 2", "Experiments that a task runs at once.", {1, 4096}},
-    {"lanes_per_node",
-     shape_integer,
-     "lanes_per_node = 4",
-     "Lanes that share a node, each with its part of the cores and GPUs.",
-     {1, 1024}},
 }};
 
 std::vector<KeyRow> joined(std::span<const KeyRow> first, std::span<const KeyRow> second) {

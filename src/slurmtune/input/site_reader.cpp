@@ -78,6 +78,8 @@ Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& si
   site.array_size_max = integer_or(node, "array_size_max", site.array_size_max);
   site.submit_jobs_max = integer_or(node, "submit_jobs_max", site.submit_jobs_max);
   site.walltime_max_s = integer_or(node, "walltime_max_s", site.walltime_max_s);
+  site.lanes = static_cast<int>(integer_or(node, "lanes", site.lanes));
+  site.lanes_per_node = static_cast<int>(integer_or(node, "lanes_per_node", site.lanes_per_node));
   site.min_task_minutes = real_or(node, "min_task_minutes", site.min_task_minutes);
   site.reducer_minutes = real_or(node, "reducer_minutes", site.reducer_minutes);
   site.fs_settle_s = real_or(node, "fs_settle_s", site.fs_settle_s);

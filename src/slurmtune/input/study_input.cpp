@@ -63,15 +63,13 @@ Expected<void> read_slurm(const Node& study, StudySpec& spec, Site& site) {
   const Node* slurm = study.find("slurm");
   if (slurm == nullptr) return {};
   SLURMTUNE_CHECK(apply_site_keys(*slurm, spec.path, site));
-  spec.lanes = static_cast<int>(integer_or(*slurm, "lanes", spec.lanes));
-  spec.lanes_per_node = static_cast<int>(integer_or(*slurm, "lanes_per_node", spec.lanes_per_node));
-  if (spec.lanes_per_node > 1 && spec.trial.nodes > 1) {
-    return fail_at(spec.path, slurm->find("lanes_per_node")->line,
+  const Node* shared = slurm->find("lanes_per_node");
+  if (shared != nullptr && site.lanes_per_node > 1 && spec.trial.nodes > 1) {
+    return fail_at(spec.path, shared->line,
                    fmt::format("lanes cannot share a node where a trial takes {} (trial.nodes)",
                                spec.trial.nodes),
                    "take lanes_per_node out, or write trial.nodes = 1");
   }
-  spec.lanes = std::max(spec.lanes, spec.lanes_per_node);
   const Node* submit = slurm->find("submit");
   if (submit == nullptr) return {};
   spec.submit = static_cast<SubmitMode>(word_index(*slurm_keys().find("submit"), submit->text));
@@ -80,6 +78,12 @@ Expected<void> read_slurm(const Node& study, StudySpec& spec, Site& site) {
                    "write trial.launcher = \"auto\", or another submit");
   }
   return {};
+}
+
+/// A site may divide its nodes among lanes; a trial of several nodes has them for itself.
+void set_lanes(StudySpec& spec, const Site& site) {
+  spec.lanes_per_node = spec.trial.nodes == 1 ? site.lanes_per_node : 1;
+  spec.lanes = std::max(site.lanes, spec.lanes_per_node);
 }
 
 // What only the whole study shows.
@@ -160,6 +164,7 @@ Expected<StudyInput> read_study(const StudySources& sources) {
   SLURMTUNE_TRY(input.spec, read_spec(study, sources));
   SLURMTUNE_TRY(input.site, parse_site(sources.site));
   SLURMTUNE_CHECK(read_slurm(study, input.spec, input.site));
+  set_lanes(input.spec, input.site);
   SLURMTUNE_CHECK(check_whole(study, input.spec));
   return input;
 }

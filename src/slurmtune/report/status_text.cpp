@@ -64,13 +64,13 @@ std::string waits_for(const StatusInput& status, const std::vector<StageProgress
   if (stage == nullptr) return "the end of the study: " + how_to_go_on(status);
   const bool any_live = std::any_of(status.jobs.begin(), status.jobs.end(),
                                     [](const JobReport& job) { return !is_over(job.state); });
-  const bool is_local = view.state.created.submit == "local";
+  const bool is_local = view.state.starter() == JobStarter::foreground;
   if (!any_live && view.state.created.submit == "scripts" && view.state.jobs.empty()) {
     return "its job scripts, which are to be submitted by hand";
   }
   if (!any_live) {
     const std::string what = is_local
-                                 ? "the slurmtune that runs it on this machine; if none does"
+                                 ? "the slurmtune that runs it; if none does"
                                  : "a job, and the batch system tells of none; if none is left";
     return fmt::format("{}: {}", what, how_to_go_on(status));
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view format_name = "slurmtune.event";
 constexpr int format_version = 1;
 
-constexpr NameTable<JobKind, 4> job_kinds{{"a", "r", "guard", "final"}};
+constexpr NameTable<JobKind, 5> job_kinds{{"a", "r", "guard", "final", "all"}};
 
 /// Event names in the order of the variant `EventBody`.
 constexpr std::array<std::string_view, std::variant_size_v<EventBody>> event_names{

@@ -13,10 +13,10 @@
 
 namespace slurmtune {
 
-/// What a job of a study is for.
-enum class JobKind { array, reducer, guard, final };
+/// What a job of a study is for. `whole` runs all of a study inside one job (submit = "one-job").
+enum class JobKind { array, reducer, guard, final, whole };
 
-/// `a`, `r`, `guard`, `final`: the part of a job name.
+/// `a`, `r`, `guard`, `final`, `all`: the part of a job name.
 [[nodiscard]] std::string_view name_of(JobKind kind);
 [[nodiscard]] std::optional<JobKind> job_kind_named(std::string_view name);
 
@@ -25,9 +25,9 @@ enum class JobKind { array, reducer, guard, final };
 struct StudyCreated {
   StudyId study;
   std::string name;
-  std::string inputs;               ///< `sha256:…`
-  std::string origin;               ///< absolute directory of the user's study.toml
-  std::string submit;               ///< the way it was submitted: graph, scripts, local
+  std::string inputs;  ///< `sha256:…`
+  std::string origin;  ///< absolute directory of the user's study.toml
+  std::string submit;  ///< the way it was submitted: graph, one-job, allocation, scripts, local
   std::optional<Instant> deadline;  ///< budget.finish_by, frozen as UTC
   std::string version;              ///< of slurmtune
   bool operator==(const StudyCreated&) const = default;

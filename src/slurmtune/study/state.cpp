@@ -60,6 +60,13 @@ struct Fold {
 
 }  // namespace
 
+JobStarter StudyState::starter() const {
+  for (const std::string_view mode : {"local", "allocation", "one-job"}) {
+    if (created.submit == mode) return JobStarter::foreground;
+  }
+  return JobStarter::batch_system;
+}
+
 std::vector<const JobRecord*> StudyState::jobs_of(const StageName& stage, JobKind kind) const {
   std::vector<const JobRecord*> found;
   for (const JobRecord& job : jobs) {

@@ -30,6 +30,12 @@ struct JobRecord {
   bool operator==(const JobRecord&) const = default;
 };
 
+/// Who starts a study's jobs.
+enum class JobStarter {
+  batch_system,  ///< Slurm, or the user's own sbatch
+  foreground,    ///< a process of ours that stays until the study is done
+};
+
 /// What the journal says so far: a fold over its events, nothing else.
 struct StudyState {
   StudyCreated created;
@@ -43,6 +49,8 @@ struct StudyState {
 
   bool operator==(const StudyState&) const = default;
 
+  /// The foreground for local studies, and for those inside one job or allocation.
+  [[nodiscard]] JobStarter starter() const;
   /// Jobs of one stage and kind that exist (not merely intended, not lost), oldest first.
   [[nodiscard]] std::vector<const JobRecord*> jobs_of(const StageName& stage, JobKind kind) const;
   /// The intent that nobody has completed yet, if there is one.

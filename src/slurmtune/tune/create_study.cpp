@@ -41,6 +41,8 @@ StudyId new_study_id() {
 std::string_view word_of(SubmitMode mode) {
   switch (mode) {
     case SubmitMode::local: return "local";
+    case SubmitMode::one_job: return "one-job";
+    case SubmitMode::allocation: return "allocation";
     case SubmitMode::scripts: return "scripts";
     default: return "graph";
   }

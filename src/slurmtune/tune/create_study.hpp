@@ -17,6 +17,9 @@ namespace slurmtune {
 struct StudyOptions {
   std::optional<std::string> site;  ///< name or path
   std::optional<SubmitMode> submit;
+  /// The command stays until the study is done: `automatic` means the allocation it runs in, if
+  /// any.
+  bool in_foreground = false;
 };
 
 /// A study as its user wrote it, read and validated, not yet frozen.
@@ -27,8 +30,13 @@ struct LoadedStudy {
   SubmitMode submit = SubmitMode::graph;  ///< never `automatic`
 };
 
+/// The nodes of the Slurm allocation that this process runs in, if it does.
+[[nodiscard]] std::optional<int> held_nodes();
+
 /// Loads study.toml, the ds_config and the site file that it names.
-/// `automatic` becomes `graph` if there is a Slurm here, else `local`; `local` without a site of
+/// `automatic` becomes `graph` if there is a Slurm here, else `local`, or `allocation` in the
+/// foreground inside one. In an allocation the frozen site has as many lanes as fit there, and a
+/// stage is one task, as in one job. `local` without a site of
 /// its own uses site-configs/local.toml. Errors: invalid_input, also for files that are not there.
 [[nodiscard]] Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                                const StudyOptions& options);

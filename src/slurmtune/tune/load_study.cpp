@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -82,7 +85,57 @@ Expected<SourceText> choose_site(const StudyOptions& options, const ReferencedFi
   return load_site("generic", origin, "");
 }
 
+/// A site file with top-level keys replaced.
+std::string with_keys(std::string_view text,
+                      const std::vector<std::pair<std::string_view, std::string>>& keys) {
+  std::string replaced;
+  for (const auto& [key, value] : keys) replaced += fmt::format("{} = {}\n", key, value);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const bool is_replaced = std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
+      return line.starts_with(key.first) &&
+             line.find_first_not_of(" \t", key.first.size()) == line.find('=');
+    });
+    if (!is_replaced) replaced += std::string(line) + "\n";
+  }
+  return replaced;
+}
+
+/// Where the stages share one job's nodes there is nothing to gain by several tasks a stage, which
+/// would run one after the other; lanes work on it side by side.
+Expected<void> fit_into_one_job(LoadedStudy& study, const StudySpec& spec) {
+  if (study.submit != SubmitMode::allocation && study.submit != SubmitMode::one_job) return {};
+  std::vector<std::pair<std::string_view, std::string>> keys{{"min_task_minutes", "100000"}};
+  if (study.submit == SubmitMode::allocation) {
+    const auto nodes = held_nodes();
+    if (!nodes) {
+      return invalid_input(
+          "submit = \"allocation\": there is no allocation here (SLURM_JOB_ID and "
+          "SLURM_JOB_NUM_NODES are not set); run it inside salloc or a job script, or choose "
+          "another submit");
+    }
+    if (*nodes < spec.trial.nodes) {
+      return invalid_input(fmt::format(
+          "{}: a trial takes {} nodes (trial.nodes), the allocation has {}; get a larger one, or "
+          "lower trial.nodes",
+          spec.path, spec.trial.nodes, *nodes));
+    }
+    keys.emplace_back("lanes", std::to_string(*nodes / spec.trial.nodes * spec.lanes_per_node));
+  }
+  study.sources.site.text = with_keys(study.sources.site.text, keys);
+  return {};
+}
+
 }  // namespace
+
+std::optional<int> held_nodes() {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  if (job == nullptr || nodes == nullptr) return std::nullopt;
+  const int count = std::atoi(nodes);
+  return count > 0 ? std::optional<int>(count) : std::nullopt;
+}
 
 Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                  const StudyOptions& options) {
@@ -111,9 +164,11 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   study.submit = options.submit.value_or(asked.spec.submit);
   if (study.submit == SubmitMode::automatic) {
     study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;
+    if (options.in_foreground && held_nodes()) study.submit = SubmitMode::allocation;
   }
   SLURMTUNE_TRY(study.sources.site,
                 choose_site(options, files, study.origin, study.submit, study_toml.string()));
+  SLURMTUNE_CHECK(fit_into_one_job(study, asked.spec));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
   return study;
 }

@@ -69,11 +69,13 @@ World real_world() {
   world.is_dead = is_dead;
   world.is_running = is_running;
   world.who = fmt::format("{}:{}", host_name(), ::getpid());
-  // Of an array task the number of its array: what is cancelled is whole arrays, never ourselves.
-  world.own_job = integer_in_environment("SLURM_ARRAY_JOB_ID");
-  world.in_array = world.own_job || integer_in_environment("SLURMTUNE_TASK");
-  if (!world.own_job) world.own_job = integer_in_environment("SLURM_JOB_ID");
-  if (!world.own_job) world.own_job = integer_in_environment("SLURMTUNE_JOB");
+  // A scheduler of ours first: its jobs may run inside one of Slurm's. Of an array task the number
+  // of its array: what is cancelled is whole arrays, never ourselves.
+  world.in_array = integer_in_environment("SLURM_ARRAY_JOB_ID").has_value() ||
+                   integer_in_environment("SLURMTUNE_TASK").has_value();
+  for (const char* name : {"SLURMTUNE_JOB", "SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID"}) {
+    if (!world.own_job) world.own_job = integer_in_environment(name);
+  }
   if (const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT")) {
     world.after_event = [fatal = *fatal](std::int64_t number) {
       if (number == fatal) ::raise(SIGKILL);

@@ -236,7 +236,6 @@ TEST_CASE("read_study: a known word that cannot be done yet says what can", "[in
       {"[measure]\nsource = \"nanotron\"\n", "measure.source = \"nanotron\""},
       {"[measure]\nsource = \"torchtitan\"\n", "measure.source = \"torchtitan\""},
       {"[slurm]\nsubmit = \"step\"\n", "slurm.submit = \"step\""},
-      {"[slurm]\nsubmit = \"allocation\"\n", "slurm.submit = \"allocation\""},
   };
   for (const auto& [lines, what] : cases) {
     INFO(what);
