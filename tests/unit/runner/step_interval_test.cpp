@@ -7,8 +7,10 @@
 
 #include "slurmtune/base/random.hpp"
 #include "slurmtune/model/statistics.hpp"
+#include "slurmtune/runner/measure/warmup.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/support/step_series.hpp"
 
 namespace slurmtune {
 
@@ -43,12 +45,62 @@ TEST_CASE("step_interval: fewer than two readings have none, equal ones have wid
   CHECK(equal->mid == 0.5);
 }
 
-TEST_CASE("step_interval: without trimming it is Student's interval", "[runner]") {
-  // 1, 2, 3, 2: mean 2, s = sqrt(2/3), t(3) = 3.182; lag-1 products sum to -1, so no widening.
+TEST_CASE("step_interval: of fewer than six readings it is Student's", "[runner]") {
+  // 1, 2, 3, 2: mean 2, s = sqrt(2/3), t(3) = 3.182; successive ranks are opposed, so no widening.
   const auto interval = step_interval(std::vector<double>{1.0, 3.0, 2.0, 2.0});
   REQUIRE(interval.has_value());
   CHECK(interval->mid == Approx(2.0));
   CHECK(interval->high - interval->mid == Approx(3.182 * std::sqrt(2.0 / 3.0) / 2.0));
+}
+
+TEST_CASE("step_interval: of six, it is the span of the readings", "[runner]") {
+  const auto interval = step_interval(std::vector<double>{1.0, 6.0, 2.0, 5.0, 3.0, 4.0});
+  REQUIRE(interval.has_value());
+  CHECK(interval->low == 1.0);
+  CHECK(interval->mid == Approx(3.5));
+  CHECK(interval->high == 6.0);
+}
+
+TEST_CASE("step_interval: covers the centre of any symmetric form", "[runner]") {
+  // Uniform, two-humped and heavy-tailed (Cauchy) readings: 95 % needs no normality.
+  constexpr int rounds = 2000;
+  Random random(Seed{12});
+  int hits[3] = {};
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> readings[3];
+    for (int i = 0; i < 8; ++i) {
+      const double u = random.uniform() - 0.5;
+      readings[0].push_back(10.0 + u);
+      readings[1].push_back(10.0 + (u < 0 ? -1.0 : 1.0) + 0.1 * u);
+      readings[2].push_back(10.0 + 0.1 * std::tan(3.14159265 * u));
+    }
+    for (int form = 0; form < 3; ++form) {
+      const Interval interval = step_interval(readings[form]).value();
+      if (interval.low <= 10.0 && 10.0 <= interval.high) ++hits[form];
+    }
+  }
+  for (const int hit : hits) CHECK(hit >= 0.945 * rounds);
+}
+
+TEST_CASE("step_interval: ranks pairs that differ by 3 %, where five steps do not", "[runner]") {
+  for (const StepNoise noise : {StepNoise::uniform, StepNoise::normal, StepNoise::alike}) {
+    constexpr int pairs = 500;
+    Random random(Seed{77});
+    int right = 0;
+    int right_of_five = 0;
+    for (int pair = 0; pair < pairs; ++pair) {
+      const auto fast = recorded_series(random, 1.00, 42, noise);
+      const auto slow = recorded_series(random, 1.03, 42, noise);
+      const auto centre = [](std::span<const double> series) {
+        return step_interval(series.subspan(warmup_readings(series, 2))).value().mid;
+      };
+      if (centre(fast) < centre(slow)) ++right;
+      const auto five = [](std::span<const double> series) { return mean(series.first(5)); };
+      if (five(fast) < five(slow)) ++right_of_five;
+    }
+    CHECK(right >= 0.99 * pairs);
+    CHECK(right_of_five < 0.7 * pairs);
+  }
 }
 
 TEST_CASE("step_interval: covers the true mean about 95 times in 100", "[runner]") {
