@@ -46,7 +46,7 @@ struct Metrics {
   std::optional<Interval> throughput;  ///< samples/s over all ranks
   std::optional<double> flops_per_gpu;
   std::optional<double> peak_gpu_bytes;   ///< largest rank
-  std::optional<double> peak_host_bytes;  ///< largest process
+  std::optional<double> peak_host_bytes;  ///< of all processes, on the node where it is largest
   std::optional<std::int64_t> global_batch;
   std::optional<double> params;        ///< of the model, if the trial told
   std::map<std::string, double> user;  ///< whatever else the trial reported, last value

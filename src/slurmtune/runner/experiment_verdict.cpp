@@ -21,6 +21,21 @@ std::string source_name(MeasureSource source) {
   return {};
 }
 
+/// What the runner saw itself. Under srun the ranks are not its descendants: of their host memory
+/// it knows nothing. The trial's own word about GPU memory stands; NVML's is beside it.
+void add_usage(const TrialFrame& frame, const NodeUsage& usage, Metrics& metrics) {
+  if (frame.launcher.starts_on_every_node() && usage.peak_host_bytes.value_or(0.0) > 0) {
+    metrics.peak_host_bytes = usage.peak_host_bytes;
+  }
+  if (!metrics.peak_gpu_bytes) metrics.peak_gpu_bytes = usage.peak_gpu_bytes;
+  const auto note = [&](const char* name, const std::optional<double>& value) {
+    if (value) metrics.user[name] = *value;
+  };
+  note("nvml_peak_gpu_bytes", usage.peak_gpu_bytes);
+  note("gpu_utilisation", usage.gpu_utilisation);
+  note("sm_clock_hz", usage.sm_clock_hz);
+}
+
 Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const TrialResult& result,
                    const StepSummary& summary) {
   const StepMeter& meter = result.meter;
@@ -28,11 +43,9 @@ Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const 
   metrics.step_s = summary.step_s;
   metrics.flops_per_gpu = meter.flops_per_gpu();
   metrics.peak_gpu_bytes = meter.peak_gpu_bytes();
-  if (frame.launcher.starts_on_every_node() && result.peak_host_bytes > 0) {
-    metrics.peak_host_bytes = result.peak_host_bytes;
-  }
+  add_usage(frame, result.usage, metrics);
   metrics.params = meter.params();
-  metrics.user = meter.user();
+  for (const auto& [name, value] : meter.user()) metrics.user[name] = value;
   metrics.global_batch = global_batch_of(frame.files.input.spec, experiment.configuration);
   if (summary.samples) metrics.global_batch = std::llround(*summary.samples);
   if (summary.step_s && metrics.global_batch) {

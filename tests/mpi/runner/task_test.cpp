@@ -114,10 +114,6 @@ TEST_CASE("runner: bad arguments and a study that cannot be run exit with 2", "[
   const ProcessResult no_job = task.run();
   CHECK(no_job.status.code == 2);
   CHECK(no_job.err.find("SLURMTUNE_JOB") != std::string::npos);
-  TaskFixture torch({{"good"}}, {.launcher = "torch"});
-  const ProcessResult refused = torch.run();
-  CHECK(refused.status.code == 2);
-  CHECK(refused.err.find("not supported by this version yet") != std::string::npos);
 }
 
 TEST_CASE("runner: set-up lines that fail are a launch error of every trial", "[runner]") {

@@ -123,7 +123,7 @@ Expected<void> LaneTrial::finish_output(Output& output) {
 
 void LaneTrial::take_end(std::size_t node, Process& process, const ProcessEnd& end) {
   process.end = end;
-  peak_bytes_ = std::max(peak_bytes_, end.peak_bytes);
+  peak_process_bytes_ = std::max(peak_process_bytes_, end.peak_bytes);
   if (!process.rank || !end.failed() || phase_ != Phase::running || first_failure_) return;
   first_failure_ = RankFailure{process.rank, run_.nodes[node], end.exit_code, end.signal};
   rank_failed_s_ = now_s();
@@ -147,10 +147,10 @@ Expected<void> LaneTrial::on_event(std::size_t node, const NodeEvent& event) {
       SLURMTUNE_CHECK(log_.add(event.text + "\n"));
       if (phase_ == Phase::running) end_by_force();
       break;
-    case NodeEvent::Kind::usage: peak_bytes_ = std::max(peak_bytes_, event.peak_host_bytes); break;
     case NodeEvent::Kind::gone:
     case NodeEvent::Kind::stuck:
       place.is_gone = true;
+      if (auto usage = parse_usage(event.text)) usages_.push_back(*std::move(usage));
       oom_killed_ = oom_killed_ || event.oom_kills > 0;
       break;
   }
@@ -280,7 +280,7 @@ ProcessEnd LaneTrial::end_of_trial() const {
   return last;
 }
 
-TrialEnd LaneTrial::trial_end() const {
+TrialEnd LaneTrial::trial_end(const NodeUsage& usage) const {
   const StepMeter& meter = watch_.meter();
   const StepSummary summary = meter.summary();
   TrialEnd end;
@@ -289,7 +289,9 @@ TrialEnd LaneTrial::trial_end() const {
   const ProcessEnd process = end_of_trial();
   end.exit_code = process.exit_code;
   end.signal = process.signal;
+  end.first_failure = first_failure_;
   end.rank_failed = rank_failed_s_.has_value();
+  end.peak_host_fraction = usage.memory_limit_fraction;
   end.out_of_memory_kill = oom_killed_;
   end.steps_seen = meter.steps_seen();
   end.measured_steps = summary.times.measured;
@@ -309,10 +311,13 @@ Expected<TrialResult> LaneTrial::result() {
       if (output.is_open) SLURMTUNE_CHECK(finish_output(output));
     }
   }
-  result.verdict = classify(trial_end());
+  result.usage = usage_over_nodes(usages_);
+  // What a short trial used may have been missed between two looks; its end tells of one process.
+  result.usage.peak_host_bytes =
+      std::max(result.usage.peak_host_bytes.value_or(0.0), peak_process_bytes_);
+  result.verdict = classify(trial_end(result.usage));
   result.meter = watch_.meter();
   result.startup_s = result.meter.first_step_at().value_or(result.wall_s);
-  result.peak_host_bytes = peak_bytes_;
   const bool failed = result.verdict.outcome != Outcome::ok;
   SLURMTUNE_CHECK(log_.close(failed ? KeepLog::whole : run_.keep_log));
   return result;

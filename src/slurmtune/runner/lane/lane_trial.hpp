@@ -13,6 +13,7 @@
 #include "slurmtune/runner/judge/recent_lines.hpp"
 #include "slurmtune/runner/line_splitter.hpp"
 #include "slurmtune/runner/measure/trial_watch.hpp"
+#include "slurmtune/runner/node/usage_meter.hpp"
 #include "slurmtune/runner/start/launcher.hpp"
 #include "slurmtune/runner/start/process_spec.hpp"
 #include "slurmtune/runner/trial_log.hpp"
@@ -40,7 +41,7 @@ struct TrialResult {
   StepMeter meter;
   double startup_s = 0;  ///< to the first finished step, or to the end without one
   double wall_s = 0;     ///< to the end of the last process
-  double peak_host_bytes = 0;
+  NodeUsage usage;       ///< over all its nodes, as far as they are watched
 };
 
 /// One trial of a lane, on the lane's leader: it has the processes started on all the lane's nodes,
@@ -101,7 +102,7 @@ class LaneTrial {
   [[nodiscard]] bool all_gone() const;
   [[nodiscard]] bool last_words_are_over() const;
   [[nodiscard]] ProcessEnd end_of_trial() const;
-  [[nodiscard]] TrialEnd trial_end() const;
+  [[nodiscard]] TrialEnd trial_end(const NodeUsage& usage) const;
 
   TrialRun run_;
   Commander command_;
@@ -121,7 +122,8 @@ class LaneTrial {
   std::optional<std::string> not_started_;
   std::optional<EndReason> ended_by_us_;
   bool oom_killed_ = false;
-  double peak_bytes_ = 0;
+  std::vector<NodeUsage> usages_;
+  double peak_process_bytes_ = 0;
 };
 
 }  // namespace slurmtune

@@ -13,6 +13,7 @@ namespace slurmtune {
 
 namespace {
 
+constexpr std::chrono::milliseconds first_sample_after{50};
 constexpr std::chrono::seconds sample_every{1};
 
 NodeEvent start_failure(int index, std::string why) {
@@ -31,13 +32,18 @@ NodeEvent nothing_left() {
 
 }  // namespace
 
+TrialHost::TrialHost(Spawner& spawner, Environment own)
+    : spawner_(spawner), own_(std::move(own)), caches_(own_) {
+  if (auto nvml = Nvml::load()) nvml_ = *std::move(nvml);
+}
+
 void TrialHost::begin(int lane) {
   auto trial = LocalTrial::begin(spawner_);
   if (!trial) {
     refused_[lane] = start_failure(0, trial.error().message);
     return;
   }
-  Hosted hosted{std::move(*trial), {}, {}, kernel_oom_kills(), 0, {}};
+  Hosted hosted{std::move(*trial), {}, {}, kernel_oom_kills(), std::nullopt, {}};
   hosted_.insert_or_assign(lane, std::move(hosted));
 }
 
@@ -53,9 +59,14 @@ void TrialHost::start(Hosted& hosted, WordReader& words) {
       spec.environment.erase(name);
     }
   }
+  caches_.add_to(spec.environment);
   if (!hosted.rank_outputs.empty()) {
     spec.environment[rank_outputs_variable] =
         fmt::format("{}", fmt::join(hosted.rank_outputs, ":"));
+  }
+  if (!hosted.usage) {
+    hosted.usage = UsageMeter::start(spec.environment);
+    hosted.next_sample = std::chrono::steady_clock::now() + first_sample_after;
   }
   const auto started = hosted.trial.start(index, spec);
   if (!started) hosted.to_tell.push_back(start_failure(index, started.error().message));
@@ -88,10 +99,11 @@ void TrialHost::watch(std::vector<pollfd>& descriptors) const {
   for (const auto& [lane, hosted] : hosted_) hosted.trial.watch(descriptors);
 }
 
-void TrialHost::sample(Hosted& hosted, bool is_last) {
+void TrialHost::sample(Hosted& hosted) {
   const auto now = std::chrono::steady_clock::now();
-  if (!hosted.trial.keeper() || is_last || now - hosted.sampled < sample_every) return;
-  hosted.sampled = now;
+  if (!hosted.usage || !hosted.trial.keeper() || now < hosted.next_sample) return;
+  hosted.next_sample = now + sample_every;
+  hosted.usage->sample(descendants(*hosted.trial.keeper()));
 }
 
 void TrialHost::look(const Teller& tell) {
@@ -103,11 +115,11 @@ void TrialHost::look(const Teller& tell) {
     Hosted& hosted = at->second;
     const int lane = at->first;
     for (const NodeEvent& event : std::exchange(hosted.to_tell, {})) tell(lane, event);
-    sample(hosted, false);
+    sample(hosted);
     hosted.trial.look([&](NodeEvent event) {
       if (event.kind == NodeEvent::Kind::gone || event.kind == NodeEvent::Kind::stuck) {
         event.oom_kills = std::max<long long>(0, kernel_oom_kills() - hosted.oom_kills_before);
-        event.peak_host_bytes = hosted.peak_host_bytes;
+        if (hosted.usage) event.text = render_usage(hosted.usage->usage()).value_or("");
       }
       tell(lane, event);
     });

@@ -4,11 +4,15 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include <poll.h>
 
+#include "slurmtune/runner/node/nvml.hpp"
+#include "slurmtune/runner/node/usage_meter.hpp"
 #include "slurmtune/runner/start/local_trial.hpp"
+#include "slurmtune/runner/start/private_caches.hpp"
 #include "slurmtune/runner/start/spawner.hpp"
 
 namespace slurmtune {
@@ -23,7 +27,7 @@ class TrialHost {
   using Teller = std::function<void(int lane, const NodeEvent&)>;
 
   /// `own` is this node's environment: it has the last word about what differs from node to node.
-  TrialHost(Spawner& spawner, Environment own) : spawner_(spawner), own_(std::move(own)) {}
+  TrialHost(Spawner& spawner, Environment own);
 
   void obey(int lane, WordReader& words);
   /// Adds what wakes this object up.
@@ -37,17 +41,19 @@ class TrialHost {
     std::vector<std::string> rank_outputs;
     std::vector<NodeEvent> to_tell;  ///< what happened while we obeyed
     long long oom_kills_before = 0;
-    double peak_host_bytes = 0;
-    std::chrono::steady_clock::time_point sampled{};
+    std::optional<UsageMeter> usage;  ///< once a process was started
+    std::chrono::steady_clock::time_point next_sample{};
   };
 
   void begin(int lane);
   void start(Hosted& hosted, WordReader& words);
-  void sample(Hosted& hosted, bool is_last);
+  void sample(Hosted& hosted);
 
   Spawner& spawner_;
   Environment own_;
+  PrivateCaches caches_;
   std::map<int, Hosted> hosted_;
+  std::optional<Nvml> nvml_;          ///< held, so that it is loaded once and not for each trial
   std::map<int, NodeEvent> refused_;  ///< lanes whose trial could not even begin
 };
 

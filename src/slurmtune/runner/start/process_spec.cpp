@@ -50,8 +50,7 @@ Words to_words(const NodeEvent& event) {
           number_or_none(event.end.exit_code),
           number_or_none(event.end.signal),
           fmt::format("{}", event.end.peak_bytes),
-          std::to_string(event.oom_kills),
-          fmt::format("{}", event.peak_host_bytes)};
+          std::to_string(event.oom_kills)};
 }
 
 NodeEvent read_node_event(WordReader& words) {
@@ -63,7 +62,6 @@ NodeEvent read_node_event(WordReader& words) {
   event.end.signal = read_number(words);
   event.end.peak_bytes = words.real();
   event.oom_kills = words.integer();
-  event.peak_host_bytes = words.real();
   return event;
 }
 

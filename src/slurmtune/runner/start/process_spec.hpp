@@ -45,16 +45,14 @@ struct NodeEvent {
     output_ended,  ///< nothing more will come from `index`
     start_failed,  ///< `index` could not be started; `text` says why
     ended,         ///< `index` ended as `end` says
-    usage,         ///< what the trial has used so far
-    gone,          ///< no process is left on the node
-    stuck,         ///< one outlived SIGKILL (it waits for a dead file system)
+    gone,          ///< no process is left on the node; `text` is its NodeUsage
+    stuck,         ///< one outlived SIGKILL (it waits for a dead file system); the same
   };
   Kind kind = Kind::output;
   int index = 0;
   std::string text;
   ProcessEnd end;
-  long long oom_kills = 0;     ///< with `gone`: by the kernel, while the trial ran
-  double peak_host_bytes = 0;  ///< with `usage`, `gone`: sum over the trial's processes
+  long long oom_kills = 0;  ///< with `gone`: by the kernel, while the trial ran
 };
 
 [[nodiscard]] Words to_words(const NodeEvent& event);
