@@ -35,6 +35,7 @@ struct Site {
   int lanes = 1;                   ///< experiments that a task runs at once
   int lanes_per_node = 1;          ///< lanes that share a node, where a trial takes one node
   double min_task_minutes = 10.0;  ///< experiments are packed so that a task lasts this long
+  bool probe_tasks = true;         ///< each task measures its nodes first, where they are its own
   double reducer_minutes = 10.0;
   double fs_settle_s = 30.0;  ///< how long a file written on one node may stay unseen on another
 

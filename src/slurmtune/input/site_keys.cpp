@@ -20,7 +20,7 @@ constexpr std::array<Word, 7> submit_words{{{"auto"},
                                             {"local"}}};
 
 // What [slurm] and a site file have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 22> site_rows{{
+constexpr std::array<KeyRow, 23> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
@@ -63,6 +63,8 @@ constexpr std::array<KeyRow, 22> site_rows{{
      "min_task_minutes = 10",
      "Experiments are packed so that a task lasts this long.",
      {0, 1e5}},
+    {"probe_tasks", shape_boolean, "probe_tasks = true",
+     "Each task measures its nodes for a second before its trials."},
     {"reducer_minutes", shape_real, "reducer_minutes = 10", "Time limit of a reducer.", {1, 1e4}},
     {"fs_settle_s",
      shape_real,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "slurmtune/base/version.hpp"
+#include "slurmtune/runner/lane/go_message.hpp"
 #include "slurmtune/runner/lane/node_loop.hpp"
 #include "slurmtune/runner/shard_writer.hpp"
 #include "slurmtune/runner/start/setup_lines.hpp"
@@ -121,7 +122,7 @@ class RankPart {
   [[nodiscard]] TrialFrame frame(int lane) const {
     const LanePlace& place = places_.at(static_cast<std::size_t>(lane));
     TrialFrame frame{task_.files, task_.setting, *launcher_, own_, environment_,
-                     lane,        place,         {},         {}};
+                     lane,        place,         {},         {},    {}};
     std::vector<NodeName> names;
     for (const int rank : place.ranks)
       names.push_back(ranks_.nodes.at(static_cast<std::size_t>(rank)));
@@ -168,30 +169,24 @@ class RankPart {
   bool is_set_up_ = false;
 };
 
-/// What rank 0 tells the others before anything is started: who leads and hosts which lane.
-Words go_message(const std::vector<LanePlace>& places) {
-  Words words{"go"};
-  for (const LanePlace& place : places) {
-    words.push_back(std::to_string(place.share));
-    words.push_back(std::to_string(place.shares));
-    Words ranks;
-    for (const int rank : place.ranks) ranks.push_back(std::to_string(rank));
-    append_list(words, ranks);
-  }
-  return words;
+/// What trials need of every node, and whether it is worth measuring: not where others work on it.
+NodeQuestion node_question(const StudyInput& input) {
+  NodeQuestion question;
+  const int ranks = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
+  question.needs.processes = ranks;
+  question.needs.gpus = std::min(ranks, input.site.gpus_per_node.value_or(0));
+  question.measures = input.site.probe_tasks && input.site.exclusive;
+  return question;
 }
 
-std::vector<LanePlace> read_go_message(const Words& message) {
-  WordReader words(message);
-  std::vector<LanePlace> places;
-  for ([[maybe_unused]] const std::string go = words.text(); !words.rest().empty();) {
-    LanePlace place;
-    place.share = static_cast<int>(words.integer());
-    place.shares = static_cast<int>(words.integer());
-    for (const std::string& rank : words.list()) place.ranks.push_back(std::stoi(rank));
-    places.push_back(std::move(place));
+void tell_of_node(const RunnerRanks& ranks, const NodeQuestion& question,
+                  const Environment& environment) {
+  const NodeName& name = ranks.nodes.at(static_cast<std::size_t>(ranks.link.rank()));
+  Words words{"facts"};
+  for (std::string& word : to_words(report_node(name.node, question, environment))) {
+    words.push_back(std::move(word));
   }
-  return places;
+  ranks.link.send(0, words);
 }
 
 Words wait_for_message(PacketLink& link) {
@@ -228,15 +223,17 @@ Expected<void> lead_task(const ArrayTaskRequest& request, const RunnerRanks& ran
   if (!shard) return say_nothing_to_do(request, "the slice is empty");
   const auto places = lay_out_lanes(task->files.manifest->lanes, task->files.input.spec.trial.nodes,
                                     ranks.link.size());
-  for (int rank = 1; rank < ranks.link.size(); ++rank) ranks.link.send(rank, go_message(places));
+  const NodeQuestion question = node_question(task->files.input);
+  const Words go = to_words(Go{question, places});
+  for (int rank = 1; rank < ranks.link.size(); ++rank) ranks.link.send(rank, go);
+  tell_of_node(ranks, question, request.environment);
 
   TrialHost host(spawner, scrubbed(request.environment));
   NodeLoop loop(ranks.link, host, stop, places);
   RankPart part(request, ranks, *task, places);
   part.lead_lanes(loop);
   const TrialFrame frame = part.frame(0);
-  Dispatcher dispatcher(frame, task->experiments, static_cast<int>(places.size()), *shard,
-                        ranks.link);
+  Dispatcher dispatcher(frame, task->experiments, places, *shard, ranks.link);
   loop.run_with(dispatcher);
   return dispatcher.end();
 }
@@ -255,9 +252,12 @@ void give_up_lanes(const RunnerRanks& ranks, const std::vector<LanePlace>& place
 Expected<void> follow_task(const ArrayTaskRequest& request, const RunnerRanks& ranks,
                            Spawner& spawner) {
   SLURMTUNE_TRY(StopSignals stop, StopSignals::catch_all());
-  const auto go = wait_for_message(ranks.link);
-  if (go.front() != "go") return {};
-  const auto places = read_go_message(go);
+  const Words message = wait_for_message(ranks.link);
+  WordReader words(message);
+  if (words.text() != "go") return {};
+  const Go go = read_go(words);
+  const auto& places = go.places;
+  tell_of_node(ranks, go.question, request.environment);
   TrialHost host(spawner, scrubbed(request.environment));
   NodeLoop loop(ranks.link, host, stop, places);
   const bool leads = std::any_of(places.begin(), places.end(), [&](const LanePlace& place) {

@@ -67,7 +67,11 @@ Verdict blank_verdict(const TrialFrame& frame, const Experiment& experiment, Ins
   verdict.nodes = frame.nodes;
   verdict.started = at;
   verdict.ended = at;
-  verdict.hardware.gpu_bytes = frame.files.input.site.gpu_bytes;
+  verdict.hardware = frame.hardware;
+  // The user's word about what one rank may use stands.
+  if (frame.files.input.site.gpu_bytes) {
+    verdict.hardware.gpu_bytes = frame.files.input.site.gpu_bytes;
+  }
   verdict.source = source_name(frame.files.input.spec.measure.source);
   return verdict;
 }

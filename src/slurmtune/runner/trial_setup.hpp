@@ -25,6 +25,7 @@ struct TrialFrame {
   LanePlace place;
   std::vector<std::string> nodes;  ///< names of the lane's nodes, as its ranks
   std::string master_addr;
+  Hardware hardware{};  ///< of those nodes, once they have been looked at
 };
 
 /// The number of samples of one optimizer step over all ranks, if the study tells: [batch] global,

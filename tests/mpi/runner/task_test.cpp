@@ -6,6 +6,8 @@
 #include <csignal>
 #include <thread>
 
+#include <unistd.h>
+
 #include "tests/mpi/runner/task_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -114,6 +116,36 @@ TEST_CASE("runner: bad arguments and a study that cannot be run exit with 2", "[
   const ProcessResult no_job = task.run();
   CHECK(no_job.status.code == 2);
   CHECK(no_job.err.find("SLURMTUNE_JOB") != std::string::npos);
+}
+
+TEST_CASE("runner: what the node is stands in the shard, and what a trial ran on in its verdict",
+          "[runner]") {
+  TaskFixture task({{"short"}}, {.launcher = "torch"});
+  CHECK(task.run().status.code == 0);
+  REQUIRE(task.shard()->nodes.size() == 1);
+  const NodeFacts& facts = task.shard()->nodes.front().facts;
+  CHECK(facts.node == task.shard()->start.nodes.front());
+  CHECK(facts.cores >= 1);
+  CHECK(facts.host_bytes.value_or(0) > 1e8);
+  const Verdict verdict = task.verdict("short");
+  CHECK(verdict.hardware.cores == facts.cores);
+  CHECK(verdict.metrics.peak_host_bytes.value_or(0) > 1e5);
+}
+
+TEST_CASE("runner: bound to fewer cores than its job has, it says so and starts nothing",
+          "[runner]") {
+  TaskFixture task({{"good"}});
+  task.prefix = {"taskset", "--cpu-list", "0"};
+  task.environment["SLURM_CPUS_ON_NODE"] = "2";
+  CHECK(task.run().status.code == 0);
+  const Verdict verdict = task.verdict("good");
+  if (::sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+    WARN("this machine has one core: nothing can be bound to fewer");
+    return;
+  }
+  CHECK(verdict.outcome == Outcome::launch_error);
+  CHECK(verdict.reason == "node");
+  CHECK(verdict.evidence->line.find("--cpu-bind=none") != std::string::npos);
 }
 
 TEST_CASE("runner: set-up lines that fail are a launch error of every trial", "[runner]") {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "slurmtune/runner/experiment_verdict.hpp"
+#include "slurmtune/runner/node/slow_nodes.hpp"
 #include "slurmtune/runner/task_loop.hpp"
 #include "slurmtune/runner/wall_clock.hpp"
 
@@ -25,19 +26,25 @@ void say(const std::string& text) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const TrialFrame& frame, std::vector<Experiment> open, int lanes,
-                       ShardWriter& shard, PacketLink& link)
+Dispatcher::Dispatcher(const TrialFrame& frame, std::vector<Experiment> open,
+                       std::vector<LanePlace> places, ShardWriter& shard, PacketLink& link)
     : frame_(frame),
       open_(open.begin(), open.end()),
-      lanes_running_(lanes),
+      places_(std::move(places)),
       shard_(shard),
       link_(link),
+      lanes_running_(places_.size()),
       last_beat_(wall_clock()) {}
 
 void Dispatcher::write(const Expected<void>& written) {
   if (written || failure_) return;
   failure_ = written.error();
   reason_ = "storage_error";
+}
+
+void Dispatcher::write(const Verdict& verdict) {
+  write(shard_.write(verdict));
+  say(fmt::format("{} {} {}", verdict.experiment.text, name_of(verdict.outcome), verdict.reason));
 }
 
 bool Dispatcher::has_time_for(const Experiment& experiment) const {
@@ -48,22 +55,64 @@ bool Dispatcher::has_time_for(const Experiment& experiment) const {
 void Dispatcher::drop_the_rest(std::string reason) {
   if (reason_ == "done") reason_ = std::move(reason);
   for (const Experiment& experiment : std::exchange(open_, {})) {
-    write(shard_.write(verdict_without_trial(frame_, experiment, Outcome::not_started, "no_time",
-                                             "", wall_clock())));
-    say(fmt::format("{} not_started no_time", experiment.id.text));
+    write(verdict_without_trial(frame_, experiment, Outcome::not_started, "no_time", "",
+                                wall_clock()));
   }
 }
 
-void Dispatcher::next(int lane, int leader) {
-  if (!open_.empty() && !has_time_for(open_.front())) drop_the_rest("no_time");
-  if (open_.empty() || failure_) {
-    --lanes_running_;
+void Dispatcher::node(int rank, WordReader& words) {
+  nodes_[rank] = read_node_report(words);
+  if (static_cast<int>(nodes_.size()) == link_.size()) begin_lanes();
+}
+
+void Dispatcher::begin_lanes() {
+  std::vector<NodeRecord> records;
+  for (const auto& [rank, report] : nodes_) records.push_back(report.record);
+  judge_nodes(records);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    write(shard_.write(records[i]));
+    if (!records[i].slow.empty()) {
+      say(fmt::format("node {} is slow: {}", records[i].facts.node, records[i].slow));
+    }
+    nodes_.at(static_cast<int>(i)).record = std::move(records[i]);
+  }
+  for (const int lane : std::exchange(early_, {})) next(lane);
+}
+
+std::string Dispatcher::problem_of(int lane) const {
+  for (const int rank : places_.at(static_cast<std::size_t>(lane)).ranks) {
+    if (!nodes_.at(rank).problem.empty()) return nodes_.at(rank).problem;
+  }
+  return {};
+}
+
+void Dispatcher::give(int lane, const Experiment& experiment) {
+  const LanePlace& place = places_.at(static_cast<std::size_t>(lane));
+  Words words{"run", std::to_string(lane), experiment.id.text, std::to_string(experiment.attempt)};
+  for (const int rank : place.ranks) {
+    for (std::string& word : to_words(nodes_.at(rank))) words.push_back(std::move(word));
+  }
+  link_.send(place.ranks.front(), words);
+}
+
+void Dispatcher::next(int lane) {
+  if (static_cast<int>(nodes_.size()) < link_.size()) {
+    early_.push_back(lane);
     return;
   }
-  const Experiment experiment = std::move(open_.front());
-  open_.pop_front();
-  link_.send(leader,
-             {"run", std::to_string(lane), experiment.id.text, std::to_string(experiment.attempt)});
+  const std::string problem = problem_of(lane);
+  while (!open_.empty() && !failure_) {
+    if (!has_time_for(open_.front())) {
+      drop_the_rest("no_time");
+      break;
+    }
+    const Experiment experiment = std::move(open_.front());
+    open_.pop_front();
+    if (problem.empty()) return give(lane, experiment);
+    write(verdict_without_trial(frame_, experiment, Outcome::launch_error, "node", problem,
+                                wall_clock()));
+  }
+  --lanes_running_;
 }
 
 void Dispatcher::verdict(WordReader& words) {

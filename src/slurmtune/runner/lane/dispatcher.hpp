@@ -2,10 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "slurmtune/runner/lane/lane_layout.hpp"
+#include "slurmtune/runner/lane/node_report.hpp"
 #include "slurmtune/runner/lane/packet_link.hpp"
 #include "slurmtune/runner/shard_writer.hpp"
 #include "slurmtune/runner/trial_setup.hpp"
@@ -17,11 +20,13 @@ namespace slurmtune {
 class Dispatcher {
  public:
   /// `frame` is that of any lane: for verdicts of what never ran.
-  Dispatcher(const TrialFrame& frame, std::vector<Experiment> open, int lanes, ShardWriter& shard,
-             PacketLink& link);
+  Dispatcher(const TrialFrame& frame, std::vector<Experiment> open, std::vector<LanePlace> places,
+             ShardWriter& shard, PacketLink& link);
 
-  /// Lane `lane`, led by rank `leader`, asks for an experiment.
-  void next(int lane, int leader);
+  /// A rank tells of its node (NodeReport). Nothing is given out before all have.
+  void node(int rank, WordReader& words);
+  /// Lane `lane` asks for an experiment.
+  void next(int lane);
   void verdict(WordReader& words);
   void error(WordReader& words);
   /// To be called often; `stop` is what the task was told.
@@ -33,15 +38,23 @@ class Dispatcher {
   [[nodiscard]] Expected<void> end();
 
  private:
+  void begin_lanes();
+  /// Why no trial can run on the lane's nodes; "" if none is known.
+  [[nodiscard]] std::string problem_of(int lane) const;
+  void give(int lane, const Experiment& experiment);
   [[nodiscard]] bool has_time_for(const Experiment& experiment) const;
   void write(const Expected<void>& written);
+  void write(const Verdict& verdict);
   void drop_the_rest(std::string reason);
 
   const TrialFrame& frame_;
   std::deque<Experiment> open_;
-  int lanes_running_;
+  std::vector<LanePlace> places_;
   ShardWriter& shard_;
   PacketLink& link_;
+  std::size_t lanes_running_;
+  std::map<int, NodeReport> nodes_;  ///< by rank
+  std::vector<int> early_;           ///< lanes that asked before all nodes were known
   Instant last_beat_;
   std::string reason_ = "done";
   std::optional<double> longest_trial_s_;

@@ -9,6 +9,7 @@
 
 #include "slurmtune/record/verdict.hpp"
 #include "slurmtune/runner/experiment_verdict.hpp"
+#include "slurmtune/runner/lane/node_report.hpp"
 #include "slurmtune/runner/wall_clock.hpp"
 
 namespace slurmtune {
@@ -49,15 +50,19 @@ void LaneLeader::take(const Expected<void>& done) {
   if (!done) fail(done.error());
 }
 
-void LaneLeader::run(const std::string& experiment, int attempt) {
+void LaneLeader::run(const std::string& experiment, int attempt, WordReader& nodes) {
   const auto& all = frame_.files.manifest->experiments;
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Experiment& one) { return one.id.text == experiment; });
-  if (found == all.end())
-    return fail(Error{
-        ErrorKind::corrupt_data,
-        fmt::format("the manifest on this node has no experiment {}; its file system lags behind",
-                    experiment)});
+  if (found == all.end()) {
+    return fail({ErrorKind::corrupt_data,
+                 fmt::format("the manifest on this node has no experiment {}; its file system lags "
+                             "behind",
+                             experiment)});
+  }
+  std::vector<NodeRecord> records;
+  while (!nodes.rest().empty()) records.push_back(read_node_report(nodes).record);
+  frame_.hardware = hardware_of(records);
   experiment_ = *found;
   experiment_.attempt = attempt;
   started_ = wall_clock();

@@ -13,8 +13,8 @@ namespace slurmtune {
 /// and sends it a verdict for each.
 ///
 /// To the dispatcher: `next LANE` (give me another), `verdict LANE JSON`, `error LANE KIND WHY`
-/// (our own files failed). From it: `run LANE EXPERIMENT ATTEMPT`. To the hosts: `host LANE …`;
-/// from them `node LANE NODE …`.
+/// (our own files failed). From it: `run LANE EXPERIMENT ATTEMPT <NodeReport>…`. To the hosts:
+/// `host LANE …`; from them `node LANE NODE …`.
 class LaneLeader {
  public:
   /// `refusal`: nothing can be started, for this reason; every experiment is a launch_error then.
@@ -23,7 +23,8 @@ class LaneLeader {
 
   /// Asks for the first experiment.
   void begin();
-  void run(const std::string& experiment, int attempt);
+  /// `nodes`: a NodeReport of each node of the lane.
+  void run(const std::string& experiment, int attempt, WordReader& nodes);
   void on_event(std::size_t node, const NodeEvent& event);
   /// To be called often; `stop` is what the task was told.
   void go_on(std::optional<EndReason> stop);

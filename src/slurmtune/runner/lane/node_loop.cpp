@@ -30,10 +30,14 @@ void NodeLoop::route(const Words& message, int from) {
     told_ = static_cast<EndReason>(words.integer());
     return;
   }
+  if (what == "facts") {
+    if (dispatcher_ != nullptr) dispatcher_->node(from, words);
+    return;
+  }
   const int lane = static_cast<int>(words.integer());
   if (what == "host") return host_.obey(lane, words);
   if (dispatcher_ != nullptr) {
-    if (what == "next") return dispatcher_->next(lane, from);
+    if (what == "next") return dispatcher_->next(lane);
     if (what == "verdict") return dispatcher_->verdict(words);
     if (what == "error") return dispatcher_->error(words);
   }
@@ -41,7 +45,8 @@ void NodeLoop::route(const Words& message, int from) {
   if (leader == leaders_.end()) return;
   if (what == "run") {
     const std::string experiment = words.text();
-    leader->second->run(experiment, static_cast<int>(words.integer()));
+    const int attempt = static_cast<int>(words.integer());
+    leader->second->run(experiment, attempt, words);
   } else if (what == "node") {
     const auto node = static_cast<std::size_t>(words.integer());
     leader->second->on_event(node, read_node_event(words));
