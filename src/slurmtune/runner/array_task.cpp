@@ -122,7 +122,7 @@ class RankPart {
   [[nodiscard]] TrialFrame frame(int lane) const {
     const LanePlace& place = places_.at(static_cast<std::size_t>(lane));
     TrialFrame frame{task_.files, task_.setting, *launcher_, own_, environment_,
-                     lane,        place,         {},         {},    {}};
+                     lane,        place,         {},         {},   {}};
     std::vector<NodeName> names;
     for (const int rank : place.ranks)
       names.push_back(ranks_.nodes.at(static_cast<std::size_t>(rank)));

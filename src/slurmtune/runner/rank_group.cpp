@@ -117,6 +117,12 @@ void RankGroup::send(int to, const Words& words) {
             &request);
 }
 
+std::size_t RankGroup::backlog_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [message, request] : outbox_->sending) bytes += message.size();
+  return bytes;
+}
+
 std::optional<PacketLink::Packet> RankGroup::receive() {
   if (!to_self_.empty()) {
     Packet packet = std::move(to_self_.front());

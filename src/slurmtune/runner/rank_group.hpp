@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@ class RankGroup final : public PacketLink {
 
   void send(int to, const Words& words) override;
   [[nodiscard]] std::optional<Packet> receive() override;
+  [[nodiscard]] std::size_t backlog_bytes() const override;
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
 

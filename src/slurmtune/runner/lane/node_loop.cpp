@@ -11,6 +11,9 @@ namespace {
 
 constexpr int poll_alone_ms = 50;    ///< nobody can send us anything
 constexpr int poll_longest_ms = 10;  ///< between two looks at messages of others
+/// What trials write is left in their pipes while more than this waits to be sent: a loud trial is
+/// slowed down, and our memory does not grow.
+constexpr std::size_t backlog_bytes_max = std::size_t{16} << 20U;
 
 }  // namespace
 
@@ -56,13 +59,14 @@ void NodeLoop::route(const Words& message, int from) {
 void NodeLoop::wait(bool was_busy) {
   pause_ms_ = was_busy ? 1 : std::min(2 * pause_ms_, poll_longest_ms);
   std::vector<pollfd> descriptors{{stop_.wake_fd(), POLLIN, 0}};
-  host_.watch(descriptors);
+  if (link_.backlog_bytes() < backlog_bytes_max) host_.watch(descriptors);
   const int longest_ms = link_.size() == 1 ? poll_alone_ms : pause_ms_;
   ::poll(descriptors.data(), descriptors.size(), was_busy ? 0 : longest_ms);
   if (descriptors.front().revents != 0) stop_.drain();
 }
 
-bool NodeLoop::go_on() {
+bool NodeLoop::look_at_host() {
+  if (link_.backlog_bytes() >= backlog_bytes_max) return false;
   bool is_busy = false;
   host_.look([&](int lane, const NodeEvent& event) {
     const LanePlace& place = places_.at(static_cast<std::size_t>(lane));
@@ -72,6 +76,11 @@ bool NodeLoop::go_on() {
     link_.send(place.ranks.front(), words);
     is_busy = true;
   });
+  return is_busy;
+}
+
+bool NodeLoop::go_on() {
+  bool is_busy = look_at_host();
   while (const auto packet = link_.receive()) {
     route(packet->words, packet->from);
     is_busy = true;

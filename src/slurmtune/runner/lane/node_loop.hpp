@@ -31,6 +31,7 @@ class NodeLoop {
  private:
   /// One round; true if there was something to do.
   bool go_on();
+  bool look_at_host();
   void route(const Words& message, int from);
   void wait(bool was_busy);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "slurmtune/runner/start/words.hpp"
@@ -20,6 +21,9 @@ class PacketLink {
   virtual void send(int to, const Words& words) = 0;
   /// The next message that has come, if there is one.
   [[nodiscard]] virtual std::optional<Packet> receive() = 0;
+
+  /// Bytes that were sent and have not left yet: a slow receiver, or more than the network takes.
+  [[nodiscard]] virtual std::size_t backlog_bytes() const = 0;
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
