@@ -76,6 +76,9 @@ void Dispatcher::begin_lanes() {
     }
     nodes_.at(static_cast<int>(i)).record = std::move(records[i]);
   }
+  for (const auto& [rank, report] : nodes_) {
+    if (!report.problem.empty()) say(report.problem);
+  }
   for (const int lane : std::exchange(early_, {})) next(lane);
 }
 
@@ -84,6 +87,13 @@ std::string Dispatcher::problem_of(int lane) const {
     if (!nodes_.at(rank).problem.empty()) return nodes_.at(rank).problem;
   }
   return {};
+}
+
+bool Dispatcher::any_lane_fits() const {
+  for (std::size_t lane = 0; lane < places_.size(); ++lane) {
+    if (problem_of(static_cast<int>(lane)).empty()) return true;
+  }
+  return false;
 }
 
 void Dispatcher::give(int lane, const Experiment& experiment) {
@@ -101,7 +111,9 @@ void Dispatcher::next(int lane) {
     return;
   }
   const std::string problem = problem_of(lane);
-  while (!open_.empty() && !failure_) {
+  // Lanes on nodes that fit do the work of one that does not.
+  const bool others_can = !problem.empty() && any_lane_fits();
+  while (!open_.empty() && !failure_ && !others_can) {
     if (!has_time_for(open_.front())) {
       drop_the_rest("no_time");
       break;

@@ -41,6 +41,7 @@ class Dispatcher {
   void begin_lanes();
   /// Why no trial can run on the lane's nodes; "" if none is known.
   [[nodiscard]] std::string problem_of(int lane) const;
+  [[nodiscard]] bool any_lane_fits() const;
   void give(int lane, const Experiment& experiment);
   [[nodiscard]] bool has_time_for(const Experiment& experiment) const;
   void write(const Expected<void>& written);
