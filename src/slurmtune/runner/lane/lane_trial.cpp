@@ -149,6 +149,10 @@ Expected<void> LaneTrial::on_event(std::size_t node, const NodeEvent& event) {
       break;
     case NodeEvent::Kind::gone:
     case NodeEvent::Kind::stuck:
+      // A keeper that was killed takes its processes with it, and tells of none.
+      for (Process& process : place.processes) {
+        if (!process.end) take_end(node, process, ProcessEnd{std::nullopt, SIGKILL, 0});
+      }
       place.is_gone = true;
       if (auto usage = parse_usage(event.text)) usages_.push_back(*std::move(usage));
       oom_killed_ = oom_killed_ || event.oom_kills > 0;
@@ -224,8 +228,8 @@ void LaneTrial::end_by_force() {
 /// Slurm tells all processes of a task at once: the trial may hear of its end before we do.
 void LaneTrial::settle(std::optional<EndReason> stop) {
   const ProcessEnd end = end_of_trial();
-  const bool may_be_told = !ended_by_us_ && !first_failure_ &&
-                           (end.signal == SIGTERM || end.exit_code == exit_of_signal + SIGTERM);
+  const bool may_be_told =
+      !ended_by_us_ && (end.signal == SIGTERM || end.exit_code == exit_of_signal + SIGTERM);
   if (stop && !ended_by_us_ && end.failed()) ended_by_us_ = stop;
   if (may_be_told && !stop && now_s() - phase_since_s_ < settle_s) return;
   enter(Phase::done);
@@ -268,7 +272,7 @@ ProcessEnd LaneTrial::end_of_trial() const {
   last.exit_code = 0;
   for (const Node& node : nodes_) {
     for (const Process& process : node.processes) {
-      // A process whose keeper was killed has no end that we know; it was killed with it.
+      // A node that does not answer any more has told of no end.
       const ProcessEnd end = process.end.value_or(ProcessEnd{std::nullopt, SIGKILL, 0});
       if (!last.failed() && end.failed()) last = end;
     }
