@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/execute/spawn.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -196,7 +197,7 @@ Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files) {
   return unavailable(path + ": cannot be run: " + reason(failure.error));
 }
 
-std::vector<pid_t> descendants(pid_t root) {
+std::vector<pid_t> descendants(pid_t root, std::span<const pid_t> spared) {
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -213,6 +214,7 @@ std::vector<pid_t> descendants(pid_t root) {
     todo.pop_back();
     const auto [first, last] = children.equal_range(parent);
     for (auto child = first; child != last; ++child) {
+      if (std::find(spared.begin(), spared.end(), child->second) != spared.end()) continue;
       found.push_back(child->second);
       todo.push_back(child->second);
     }

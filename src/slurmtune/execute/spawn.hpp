@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,8 @@ struct StandardFiles {
 /// Errors: unavailable, naming the program and the system's reason.
 [[nodiscard]] Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files);
 
-/// All living descendants of a process, from /proc; without it, none.
-[[nodiscard]] std::vector<pid_t> descendants(pid_t root);
+/// All living descendants of a process, from /proc; without it, none. Neither `spared` nor what
+/// descends from them is among them.
+[[nodiscard]] std::vector<pid_t> descendants(pid_t root, std::span<const pid_t> spared = {});
 
 }  // namespace slurmtune

@@ -6,26 +6,10 @@
 #include <csignal>
 #include <thread>
 
-#include "tests/mpi/runner/task_fixture.hpp"
+#include "tests/mpi/runner/step_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace slurmtune {
-
-namespace {
-
-/// Trials of two ranks on two nodes, in a job of their own.
-class StepFixture : public TaskFixture {
- public:
-  explicit StepFixture(const std::vector<Trial>& trials, const std::string& more = "")
-      : TaskFixture(trials,
-                    {.launcher = "srun", .more = more, .nodes = 2, .processes_per_node = 1}) {
-    prefix = {"salloc", "--quiet", "--job-name=" + name()};
-    prefix.insert(prefix.end(), {"-N2", "--exclusive", "srun", "--mpi=pmix", "-N2", "-n2",
-                                 "--overlap", "--mem=0"});
-  }
-};
-
-}  // namespace
 
 TEST_CASE("runner: a trial is a step inside the runner's step, on the task's nodes", "[runner]") {
   StepFixture task({{"ranks"}, {"good"}}, "setup = [\"export GREETING=hello\"]");

@@ -25,9 +25,23 @@ namespace fs = std::filesystem;
 
 constexpr const char* stage = "01-grid";
 
+/// A basic string of TOML.
+std::string toml_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"' || character == '\\') quoted += '\\';
+    if (character == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += character;
+    }
+  }
+  return quoted + '"';
+}
+
 std::string quoted(const std::vector<std::string>& words) {
   std::vector<std::string> each;
-  for (const std::string& word : words) each.push_back('"' + word + '"');
+  for (const std::string& word : words) each.push_back(toml_string(word));
   return fmt::format("{}", fmt::join(each, ", "));
 }
 
@@ -60,6 +74,7 @@ TaskFixture::TaskFixture(const std::vector<Trial>& trials, const Options& option
   manifest.stage.text = stage;
   manifest.inputs = "sha256:0";
   manifest.task_walltime_s = 600;
+  manifest.lanes = options.lanes;
   for (const Trial& trial : trials) {
     Experiment experiment;
     experiment.configuration.values["mode"] = trial.mode;
@@ -160,20 +175,25 @@ std::string TaskFixture::work_file(const std::string& mode, const std::string& n
   return stage_file(fmt::format("work/{}/{}", experiments_.at(mode), name));
 }
 
-std::vector<pid_t> TaskFixture::leftovers() const {
-  using namespace std::chrono_literals;
+std::vector<pid_t> TaskFixture::processes(const std::string& name) const {
   std::vector<pid_t> found;
-  for (int round = 0; round < 40; ++round) {
-    found.clear();
-    std::error_code failure;
-    for (const auto& entry : fs::directory_iterator("/proc", failure)) {
-      const std::string name = entry.path().filename().string();
-      if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) continue;
-      if (text_of(entry.path() / "environ").find(mark_) == std::string::npos) continue;
-      found.push_back(std::stoi(name));
-    }
-    if (found.empty()) return found;
-    std::this_thread::sleep_for(50ms);
+  std::error_code failure;
+  for (const auto& entry : fs::directory_iterator("/proc", failure)) {
+    const std::string number = entry.path().filename().string();
+    if (std::isdigit(static_cast<unsigned char>(number.front())) == 0) continue;
+    if (text_of(entry.path() / "environ").find(mark_) == std::string::npos) continue;
+    if (!name.empty() && text_of(entry.path() / "comm") != name + '\n') continue;
+    found.push_back(std::stoi(number));
+  }
+  return found;
+}
+
+std::vector<pid_t> TaskFixture::leftovers(std::chrono::milliseconds patience) const {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::vector<pid_t> found = processes();
+  while (!found.empty() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    found = processes();
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ class TaskFixture {
     std::string more = {};                  ///< further keys of [trial]
     int nodes = 1;
     int processes_per_node = 2;
+    int lanes = 1;
   };
 
   explicit TaskFixture(const std::vector<Trial>& trials) : TaskFixture(trials, Options()) {}
@@ -50,9 +52,12 @@ class TaskFixture {
   /// A file in the work directory of that trial.
   [[nodiscard]] std::string work_file(const std::string& mode, const std::string& name) const;
 
-  /// Processes that the runner's trials, or it, left behind: those with our mark in their
-  /// environment. Waits up to 2 seconds for them to go.
-  [[nodiscard]] std::vector<pid_t> leftovers() const;
+  /// Processes of the runner and its trials, as they are now: those with our mark in their
+  /// environment. `name` is what the kernel calls them; "" = all.
+  [[nodiscard]] std::vector<pid_t> processes(const std::string& name = "") const;
+  /// What is left of them after at most `patience`.
+  [[nodiscard]] std::vector<pid_t> leftovers(
+      std::chrono::milliseconds patience = std::chrono::seconds(2)) const;
   /// True once the trial with this mode has written a line of metrics; waits up to 30 seconds.
   [[nodiscard]] bool wait_for_steps(const std::string& mode) const;
 

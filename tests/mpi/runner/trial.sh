@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# trial.sh MODE   one rank of a trial that behaves, or misbehaves, as MODE says.
+# trial.sh MODE [ARGUMENT…]   one rank of a trial that behaves, or misbehaves, as MODE says.
 
 # report STEP [LOSS]   rank 0 tells that a step ended
 report() {
@@ -65,6 +65,46 @@ escape) # grandchildren in sessions of their own, which ignore what they are tol
     ;;
 escape_and_exit) # they hold our output open, too
     setsid bash -c 'trap "" TERM; while :; do sleep 1; done' &
+    steps 1 6
+    ;;
+wait_*) # a second, without work for a core
+    steps 1 6
+    sleep 0.9
+    ;;
+cores_*) # that it may run on; both lanes have one for long enough
+    python3 -c 'import os; print(*os.sched_getaffinity(0))' > "$SLURMTUNE_WORK/cores"
+    steps 1 6
+    sleep 0.5
+    ;;
+clan) # a family that hides in sessions of its own, none of which listens; steps when all are there
+    trap '' TERM INT HUP
+    here=$SLURMTUNE_WORK/clan.${RANK:-0}
+    rm -f "$here".*
+    setsid bash -c 'trap "" TERM INT HUP; : > "$0"; while :; do sleep 1; done' "$here.1" \
+        < /dev/null > /dev/null 2>&1 &
+    (setsid bash -c 'trap "" TERM INT HUP; (setsid sleep 1000 &); sleep 1000 & : > "$0"; wait' \
+        "$here.2" &)
+    until [ "$(find "$SLURMTUNE_WORK" -name 'clan.*' | wc -l)" = $((2 * ${WORLD_SIZE:-1})) ]; do
+        sleep 0.05
+    done
+    steps 1 2
+    for_ever
+    ;;
+dump) # says what it was given
+    printf '%s\0' "$@" > "$SLURMTUNE_WORK/arguments.$RANK"
+    env -0 > "$SLURMTUNE_WORK/environment.$RANK"
+    steps 1 6
+    ;;
+port_taken_once | port_taken) # by another program, while it waits to begin
+    echo "$MASTER_PORT" >> "$SLURMTUNE_WORK/ports"
+    if [ "$1" = port_taken ] || [ "$(wc -l < "$SLURMTUNE_WORK/ports")" = 1 ]; then
+        exec python3 -c '
+import os, socket
+for _ in range(2):  # that this binds it, too, is its mistake
+    globals().setdefault("listeners", []).append(socket.socket())
+    listeners[-1].bind(("127.0.0.1", int(os.environ["MASTER_PORT"])))
+    listeners[-1].listen()'
+    fi
     steps 1 6
     ;;
 nan) steps 1 4 && steps 5 1000 NaN ;;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -13,8 +12,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/prctl.h>
 #include <unistd.h>
+
+#include "slurmtune/runner/start/supervise.hpp"
 
 namespace slurmtune {
 
@@ -144,10 +144,6 @@ int run_rank_env(std::span<const std::string> argv) {
     fmt::print(stderr, "slurmtune-runner: {}\n", variables.error().message);
     return exit_invalid_input;
   }
-  if (environment.contains(std::string(open_mpi.rank))) {
-    // mpirun does not take ranks that are no MPI programs along when it is killed; Slurm does.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  }
   for (auto& [name, value] : *variables) environment[name] = std::move(value);
   write_to_own_output(environment);
 
@@ -155,8 +151,7 @@ int run_rank_env(std::span<const std::string> argv) {
   std::vector<char*> pointers = pointers_to(entries);
   std::vector<std::string> words(argv.begin(), argv.end());
   std::vector<char*> arguments = pointers_to(words);
-  ::execvpe(arguments.front(), arguments.data(), pointers.data());
-  const int problem = errno;
+  const int problem = run_supervised(arguments.front(), arguments.data(), pointers.data());
   fmt::print(stderr, "slurmtune-runner: rank-env: cannot execute '{}': {}\n", words.front(),
              std::strerror(problem));
   return problem == ENOENT ? exit_not_found : exit_not_executable;

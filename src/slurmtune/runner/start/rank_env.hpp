@@ -21,9 +21,9 @@ namespace slurmtune {
 /// runner's own node write (LocalTrial::open_outputs).
 inline constexpr const char* rank_outputs_variable = "SLURMTUNE_RANK_OUTPUTS";
 
-/// `slurmtune-runner rank-env -- argv…`: becomes the program `argv` with these variables.
-/// Returns only if it cannot: 127 if there is no such program, 126 if it cannot be executed,
-/// 2 without a rank or a program; standard error says why.
+/// `slurmtune-runner rank-env -- argv…`: runs the program `argv` with these variables, and ends as
+/// it does (supervise.hpp). Returns only if it cannot: 127 if there is no such program, 126 if it
+/// cannot be executed, 2 without a rank or a program; standard error says why.
 [[nodiscard]] int run_rank_env(std::span<const std::string> argv);
 
 }  // namespace slurmtune
