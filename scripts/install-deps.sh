@@ -6,9 +6,13 @@
 # Installs what is missing of the packages that a build, the tests, or development needs: all of
 # them if none is named. On Debian 12 or a later relative, as root or with sudo. Without either it
 # only looks, and says what is missing. Where nothing is missing, apt is not run.
+#
+# For the tests a Python environment with DeepSpeed is made in ~/.cache/slurmtune, by pip, on
+# Debian's torch for CPUs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/steps.sh
+. scripts/deepspeed-version.sh
 
 build=(
     g++ cmake ninja-build ccache pkg-config
@@ -18,10 +22,13 @@ build=(
 test=(
     catch2 libslurm-dev slurmctld slurmd slurm-client munge
     python3 shellcheck clang-format procps iproute2 hostname util-linux
+    # real DeepSpeed; torch's matrix product is 40 times slower without OpenBLAS
+    python3-venv python3-torch libopenblas0-pthread python3-numpy python3-pydantic python3-psutil
+    python3-cpuinfo python3-tqdm python3-packaging python3-tabulate
 )
 dev=(make git clang-tidy)
 
-case ${1:-} in -h | --help) sed -n '4,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '4,12s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ $# -gt 0 ] || set -- build test dev
 wanted=()
 for list in "$@"; do
@@ -41,22 +48,29 @@ for package in "${wanted[@]}"; do
     status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null || true)
     [ "$status" = installed ] || missing+=("$package")
 done
-if [ ${#missing[@]} -eq 0 ]; then
-    echo "all ${#wanted[@]} packages are there"
-    exit 0
-fi
 
 may_sudo() { # without a password, or with one if there is somebody to ask
     command -v sudo > /dev/null || return 1
     sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }
 }
 
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    as_root=(sudo)
-    may_sudo || fail "packages are missing, and you are neither root nor may you use sudo. As root:
-  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
-fi
+install_packages() { # package…
+    as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo)
+        may_sudo || fail "packages are missing, and you are neither root nor may use sudo. As root:
+  apt-get update && apt-get install --no-install-recommends $*"
+    fi
+    echo "to install: $*"
+    for attempt in 1 2 3; do
+        apt update && break
+        [ "$attempt" -lt 3 ] || fail "apt-get update failed three times"
+        echo "  apt-get update failed; again in $((attempt * 10)) s"
+        sleep $((attempt * 10))
+    done
+    apt install --no-install-recommends "$@" || fail "apt-get install failed"
+    echo "installed $# packages and what they need"
+}
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -74,12 +88,31 @@ apt() { # arguments of apt-get… -> its progress, shortened; all of it if it fa
     fi
 }
 
-echo "to install: ${missing[*]}"
-for attempt in 1 2 3; do
-    apt update && break
-    [ "$attempt" -lt 3 ] || fail "apt-get update failed three times"
-    echo "  apt-get update failed; again in $((attempt * 10)) s"
-    sleep $((attempt * 10))
-done
-apt install --no-install-recommends "${missing[@]}" || fail "apt-get install failed"
-echo "installed ${#missing[@]} packages and what they need"
+# Its last file says that the environment is whole.
+make_deepspeed() (
+    mkdir -p "$(dirname "$deepspeed_environment")" || exit 1
+    exec 9> "$deepspeed_environment.lock" && flock 9 || exit 1
+    [ ! -e "$deepspeed_environment/whole" ] || exit 0
+    echo "to make: $deepspeed_environment"
+    rm -rf "$deepspeed_environment" &&
+        /usr/bin/python3 -m venv --system-site-packages "$deepspeed_environment" &&
+        DS_BUILD_OPS=0 "$deepspeed_environment/bin/python" -m pip install --quiet --no-deps \
+            --retries 3 --disable-pip-version-check \
+            "deepspeed==$deepspeed_version" hjson==3.1.0 &&
+        touch "$deepspeed_environment/whole"
+)
+
+if [ ${#missing[@]} -eq 0 ]; then
+    echo "all ${#wanted[@]} packages are there"
+else
+    install_packages "${missing[@]}"
+fi
+
+case " $* " in
+*" test "*)
+    if ! make_deepspeed; then
+        [ "${CI:-}" != true ] || fail "DeepSpeed $deepspeed_version could not be installed"
+        echo "DeepSpeed $deepspeed_version could not be installed; its tests will be skipped"
+    fi
+    ;;
+esac

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# fault.sh CASE   one rank of two of a trial that really does what CASE says (fault_matrix_test.cpp).
+# fault.sh CASE   one of two ranks of a trial that really does what CASE says, for
+# fault_matrix_test.cpp
 set -u
 case=$1
 cd "$SLURMTUNE_WORK" || exit 1
@@ -17,7 +18,8 @@ train() {
 write_config() {
     config=$SLURMTUNE_WORK/config.$RANK.json
     echo "{\"train_micro_batch_size_per_gpu\":4,\"gradient_accumulation_steps\":2,
-        \"optimizer\":{\"type\":\"Adam\",\"params\":{\"lr\":$1}},\"steps_per_print\":1$2}" > "$config"
+        \"optimizer\":{\"type\":\"Adam\",\"params\":{\"lr\":$1}},
+        \"steps_per_print\":1$2}" > "$config"
 }
 
 # python LINE…   rank 1 runs the lines after two steps; rank 0 makes its steps and waits for rank 1

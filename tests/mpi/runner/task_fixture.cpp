@@ -53,9 +53,9 @@ std::string study_text(const std::vector<std::string>& modes, TaskFixture::Optio
       "format = 1\nname = \"trials\"\n[trial]\nnodes = {}\nprocesses_per_node = {}\n"
       "launcher = \"{}\"\ncommand = [{}]\n{}\n"
       "[[parameter]]\nname = \"mode\"\ntype = \"categorical\"\nvalues = [{}]\n"
-      "[measure]\nsource = \"metrics_file\"\nmin_steps = 6\nmax_steps = 12\n",
+      "[measure]\nsource = \"{}\"\nmin_steps = 6\nmax_steps = 12\n",
       options.nodes, options.processes_per_node, options.launcher, quoted(options.command),
-      options.more, quoted(modes));
+      options.more, quoted(modes), options.source);
 }
 
 std::string text_of(const fs::path& path) {
@@ -94,6 +94,7 @@ TaskFixture::TaskFixture(const std::vector<Trial>& trials, const Options& option
   const auto count = static_cast<std::int64_t>(trials.size());
   manifest.slices = {{0, count}, {count, count}};
   directory_.write("study.toml", study_text(modes, options));
+  if (!options.ds_config.empty()) directory_.write("inputs/ds_config.json", options.ds_config);
   directory_.write("site.toml", "format = 1\nname = \"here\"\n");
   directory_.write(fmt::format("stages/{}/manifest.jsonl", stage),
                    render_manifest(manifest).value());

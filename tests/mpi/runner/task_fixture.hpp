@@ -30,6 +30,8 @@ class TaskFixture {
     int nodes = 1;
     int processes_per_node = 2;
     int lanes = 1;
+    std::string source = "metrics_file";  ///< measure.source
+    std::string ds_config = {};           ///< contents of the study's inputs/ds_config.json
   };
 
   explicit TaskFixture(const std::vector<Trial>& trials) : TaskFixture(trials, Options()) {}

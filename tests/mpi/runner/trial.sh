@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # trial.sh MODE [ARGUMENT…]   one rank of a trial that behaves, or misbehaves, as MODE says.
+#
+# The scripts in single quotes are for another shell.
+# shellcheck disable=SC2016
 
 # report STEP [LOSS]   rank 0 tells that a step ended
 report() {
