@@ -7,8 +7,11 @@
 namespace slurmtune {
 
 std::string shell_quote(std::string_view word) {
-  const auto is_plain = [](char character) {
+  // What begins with a dash is no assignment.
+  const bool is_option = word.starts_with('-');
+  const auto is_plain = [&](char character) {
     return std::isalnum(static_cast<unsigned char>(character)) != 0 ||
+           (character == '=' && is_option) ||
            std::string_view("_-./:,+@%").find(character) != std::string_view::npos;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return std::string(word);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "slurmtune/base/embedded.hpp"
+#include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/execute/sbatch_directives.hpp"
 
 namespace slurmtune {
@@ -32,18 +33,6 @@ std::string_view template_path(JobKind kind) {
     case JobKind::final: break;
   }
   return "scripts/sbatch/final.sbatch";
-}
-
-/// `text` as one word of a POSIX shell.
-std::string shell_word(std::string_view text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("%+,-./:=@_").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 bool has_control_character(std::string_view text) {
@@ -144,12 +133,12 @@ std::string launch_word(std::string_view word, int nodes) {
     text.replace(at, nodes_mark.size(), std::to_string(nodes));
   }
   const std::size_t cpus = text.find(cpus_mark);
-  if (cpus == std::string::npos) return shell_word(text);
+  if (cpus == std::string::npos) return shell_quote(text);
   const std::string_view all = text;
   const std::string_view before = all.substr(0, cpus);
   const std::string_view after = all.substr(cpus + cpus_mark.size());
-  return (before.empty() ? "" : shell_word(before)) + "\"${SLURM_CPUS_ON_NODE:-1}\"" +
-         (after.empty() ? "" : shell_word(after));
+  return (before.empty() ? "" : shell_quote(before)) + "\"${SLURM_CPUS_ON_NODE:-1}\"" +
+         (after.empty() ? "" : shell_quote(after));
 }
 
 std::string runner_launch(const JobScript& script) {
@@ -264,18 +253,18 @@ Expected<std::string> render_job_script(const JobScript& script) {
         return has_control_character({&c, 1});
       },
       ' ');
-  const std::string program = shell_word(script.study_dir + "/bin/slurmtune");
+  const std::string program = shell_quote(script.study_dir + "/bin/slurmtune");
   return fill(*text, {
                          {"STAGE", script.stage.text},
                          {"STUDY_NAME", name},
-                         {"STUDY_DIR", shell_word(script.study_dir)},
-                         {"ORIGIN", shell_word(script.origin)},
-                         {"SCRIPT", shell_word(script_path(script))},
+                         {"STUDY_DIR", shell_quote(script.study_dir)},
+                         {"ORIGIN", shell_quote(script.origin)},
+                         {"SCRIPT", shell_quote(script_path(script))},
                          {"SBATCH_LINES", lines},
                          {"SETUP", setup_lines(script)},
                          {"PREVIOUS", make_previous_decision(script, program)},
                          {"PROGRAM", program},
-                         {"RUNNER", shell_word(script.study_dir + "/bin/slurmtune-runner")},
+                         {"RUNNER", shell_quote(script.study_dir + "/bin/slurmtune-runner")},
                          {"RUNNER_LAUNCH", runner_launch(script)},
                          {"FIRST_SLICE", std::to_string(script.first_slice)},
                          {"LAST_TASK", std::to_string(script.tasks - 1)},

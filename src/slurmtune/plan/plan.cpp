@@ -53,18 +53,6 @@ Expected<PlannedStage> stage_from_json(const Json& json, std::string_view where)
   return fields.into(std::move(stage));
 }
 
-Json to_json(const Dropped& dropped) {
-  return {{"what", dropped.what}, {"because", dropped.because}};
-}
-
-Expected<Dropped> dropped_from_json(const Json& json, std::string_view where) {
-  Dropped dropped;
-  JsonFields fields(json, where);
-  fields.required("what", dropped.what);
-  fields.required("because", dropped.because);
-  return fields.into(std::move(dropped));
-}
-
 Expected<Plan> plan_from_json(const Json& json, std::string_view where) {
   SLURMTUNE_CHECK(check_format(json, format_name, format_version, where));
   Plan plan;
@@ -125,7 +113,7 @@ Expected<std::string> render_plan(const Plan& plan) {
                {"likely_node_seconds", plan.likely_node_seconds}};
   put(json, "budget_node_seconds", plan.budget_node_seconds);
   for (const PlannedStage& stage : plan.stages) json["stages"].push_back(to_json(stage));
-  for (const Dropped& dropped : plan.pruned) json["pruned"].push_back(to_json(dropped));
+  for (const Dropped& dropped : plan.pruned) json["pruned"].push_back(json_of(dropped));
   SLURMTUNE_TRY(std::string text, canonical_json(json));
   return text + '\n';
 }

@@ -63,18 +63,6 @@ Expected<Conclusion> conclusion_from_json(const Json& json, std::string_view whe
   return fields.into(std::move(conclusion));
 }
 
-Json json_of(const Dropped& dropped) {
-  return {{"what", dropped.what}, {"because", dropped.because}};
-}
-
-Expected<Dropped> dropped_from_json(const Json& json, std::string_view where) {
-  Dropped dropped;
-  JsonFields fields(json, where);
-  fields.required("what", dropped.what);
-  fields.required("because", dropped.because);
-  return fields.into(std::move(dropped));
-}
-
 Json json_of(const Next& next) {
   Json json = {{"action", name_of(next.action)},
                {"experiments", next.experiments},
@@ -175,6 +163,18 @@ Expected<Read> read_from_json(const Json& json, std::string_view where) {
 }
 
 }  // namespace
+
+Json json_of(const Dropped& dropped) {
+  return {{"what", dropped.what}, {"because", dropped.because}};
+}
+
+Expected<Dropped> dropped_from_json(const Json& json, std::string_view where) {
+  Dropped dropped;
+  JsonFields fields(json, where);
+  fields.required("what", dropped.what);
+  fields.required("because", dropped.because);
+  return fields.into(std::move(dropped));
+}
 
 std::string_view name_of(NextAction action) { return actions.name_of(action); }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "slurmtune/record/interval.hpp"
+#include "slurmtune/record/json.hpp"
 #include "slurmtune/record/manifest.hpp"
 #include "slurmtune/record/outcome.hpp"
 
@@ -63,6 +64,10 @@ struct Dropped {
 
   bool operator==(const Dropped&) const = default;
 };
+
+[[nodiscard]] Json json_of(const Dropped& dropped);
+/// Errors: corrupt_data.
+[[nodiscard]] Expected<Dropped> dropped_from_json(const Json& json, std::string_view where);
 
 struct Next {
   NextAction action = NextAction::finish;

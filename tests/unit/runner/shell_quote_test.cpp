@@ -16,6 +16,7 @@ TEST_CASE("shell_quote: plain words stay as they are", "[runner]") {
   CHECK(shell_quote(std::string_view("")) == "''");
   CHECK(shell_quote(std::string_view("it's")) == "'it'\\''s'");
   CHECK(shell_quote(std::string_view("a=b")) == "'a=b'");
+  CHECK(shell_quote(std::string_view("--a=b")) == "--a=b");
 }
 
 TEST_CASE("shell_quote: a shell reads back any words", "[runner]") {

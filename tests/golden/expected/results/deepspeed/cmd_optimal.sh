@@ -24,4 +24,4 @@ export LOCAL_RANK=${OMPI_COMM_WORLD_LOCAL_RANK:-$SLURM_LOCALID}
 export WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 LOCAL_SIZE=4 NODE_RANK=$((RANK / 4))
 export PYTHONUNBUFFERED=1
 exec "$@"'
-exec srun '--mpi=pmix' '--mem=0' '--kill-on-bad-exit=1' -N 2 -n 8 bash -c "$tell_rank" rank python3 train.py --deepspeed /TMP/deepspeed/out/best/ds_config_optimal.json --data 'my corpus'
+exec srun --mpi=pmix --mem=0 --kill-on-bad-exit=1 -N 2 -n 8 bash -c "$tell_rank" rank python3 train.py --deepspeed /TMP/deepspeed/out/best/ds_config_optimal.json --data 'my corpus'

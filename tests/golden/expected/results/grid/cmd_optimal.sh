@@ -22,4 +22,4 @@ export LOCAL_RANK=${OMPI_COMM_WORLD_LOCAL_RANK:-$SLURM_LOCALID}
 export WORLD_SIZE=8 LOCAL_WORLD_SIZE=8 LOCAL_SIZE=8 NODE_RANK=$((RANK / 8))
 export PYTHONUNBUFFERED=1
 exec "$@"'
-exec srun '--mpi=pmix' '--mem=0' '--kill-on-bad-exit=1' -N 1 -n 8 bash -c "$tell_rank" rank stencil --block 64 --overlap
+exec srun --mpi=pmix --mem=0 --kill-on-bad-exit=1 -N 1 -n 8 bash -c "$tell_rank" rank stencil --block 64 --overlap
