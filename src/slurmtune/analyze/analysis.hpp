@@ -33,6 +33,8 @@ class Analysis {
   [[nodiscard]] const ConfigurationId& baseline() const { return baseline_; }
   /// The estimate of the baseline, or null.
   [[nodiscard]] const Estimate* baseline_estimate() const;
+  /// A name that the objective speaks of and no trial that worked reported, or "". None worked: "".
+  [[nodiscard]] std::string reported_by_none() const;
   /// How the baseline ended; not_started if it was never asked for.
   [[nodiscard]] Outcome baseline_outcome() const;
 

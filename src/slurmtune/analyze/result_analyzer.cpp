@@ -52,6 +52,8 @@ std::optional<Stop> must_stop(const Analysis& analysis, const StageHistory& last
   if (spending.cancelled) return Stop::cancelled;
   if (is_refused(analysis)) return Stop::baseline_config_error;
   if (spending.deadline_passed) return Stop::deadline;
+  // No later trial would report it either.
+  if (!analysis.reported_by_none().empty()) return Stop::nothing_worked;
   return std::nullopt;
 }
 
@@ -112,6 +114,22 @@ const Estimate* Analysis::baseline_estimate() const {
   return found == estimates_.end() ? nullptr : &*found;
 }
 
+std::string Analysis::reported_by_none() const {
+  std::optional<std::vector<std::string>> missing;
+  for (const Trial& trial : history_->trials()) {
+    if (!trial.worked()) continue;
+    const std::vector<std::string> here = objective_->unreported(trial);
+    if (!missing) {
+      missing = here;
+      continue;
+    }
+    std::erase_if(*missing, [&](const std::string& name) {
+      return !std::binary_search(here.begin(), here.end(), name);
+    });
+  }
+  return missing && !missing->empty() ? missing->front() : "";
+}
+
 Outcome Analysis::baseline_outcome() const {
   const Trial* trial = history_->of(baseline_);
   return trial ? trial->outcome() : Outcome::not_started;
@@ -136,7 +154,9 @@ Expected<Reduction> ResultAnalyzer::reduce(std::span<const StageHistory> history
   decision.inputs = plan_.inputs;
   decision.spent_node_seconds = spending.node_seconds;
   std::set<ExperimentId> came;
-  for (const Verdict& verdict : last.verdicts) came.insert(verdict.experiment);
+  for (const Verdict& verdict : last.verdicts) {
+    if (verdict.reason != lost_task) came.insert(verdict.experiment);
+  }
   for (const Experiment& experiment : last.manifest.experiments) {
     if (came.contains(experiment.id)) {
       ++decision.verdicts_read;

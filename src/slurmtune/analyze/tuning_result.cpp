@@ -5,8 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "slurmtune/analyze/analysis.hpp"
+#include "slurmtune/base/units.hpp"
 #include "slurmtune/generate/label.hpp"
 
 namespace slurmtune {
@@ -30,7 +32,8 @@ Ranked ranked(const Estimate& estimate, const Objective& objective) {
 }
 
 bool is_failure(const Trial& trial) {
-  return trial.verdict && !trial.worked() && trial.verdict->outcome != Outcome::not_started;
+  if (!trial.verdict || trial.worked()) return false;
+  return trial.verdict->outcome != Outcome::not_started || trial.verdict->reason == lost_task;
 }
 
 Failure failure_of(const Trial& trial) {
@@ -50,6 +53,24 @@ std::string in_its_words(const Failure& failure) {
   return failure.line.empty() ? failure.label : failure.label + ": " + failure.line;
 }
 
+/// `no trial reported "thruput" (they told step_s, wall_s); did you mean "throughput"?`
+std::string unreported_in_words(const Analysis& analysis) {
+  const std::string name = analysis.reported_by_none();
+  if (name.empty()) return "";
+  std::set<std::string> told;
+  for (const Trial& trial : analysis.history().trials()) {
+    if (!trial.worked()) continue;
+    const Metrics& metrics = trial.verdict->metrics;
+    for (const auto& [metric, value] : metrics.user) told.insert(metric);
+    if (metrics.step_s) told.insert("step_s");
+    if (metrics.throughput) told.insert("throughput");
+    if (metrics.peak_gpu_bytes) told.insert("peak_gpu_bytes");
+  }
+  const std::string_view nearest = nearest_word(name, std::vector(told.begin(), told.end()));
+  return fmt::format("no trial reported \"{}\" (they told {}){}", name, fmt::join(told, ", "),
+                     nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest));
+}
+
 /// Why there is no best: how the experiments ended, and one of them in its own words.
 std::string why_nothing(const Analysis& analysis, const std::vector<Failure>& failures) {
   std::map<std::string, int> counts;
@@ -64,6 +85,10 @@ std::string why_nothing(const Analysis& analysis, const std::vector<Failure>& fa
     endings += fmt::format("{}{} {}", endings.empty() ? "" : ", ", count, outcome);
   }
   std::string why = fmt::format("no experiment could be ranked ({})", endings);
+  if (const std::string missing = unreported_in_words(analysis); !missing.empty()) {
+    // Of throughput the reason says what to do.
+    return why + "; " + missing + (missing.ends_with('?') ? "" : "; " + unranked);
+  }
   if (!unranked.empty()) return why + "; " + unranked;
   if (failures.empty()) return why;
   // The baseline's words say most: it is what the user runs every day.

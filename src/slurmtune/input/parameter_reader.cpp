@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -19,9 +20,9 @@ constexpr std::array<std::string_view, 9> own_environment{
     "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "PYTHONUNBUFFERED"};
 
 // What the ZeRO stage and the batch rule write into the config.
-constexpr std::array<std::string_view, 4> own_config_keys{
+constexpr std::array<std::string_view, 5> own_config_keys{
     "zero_optimization.stage", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
-    "train_batch_size"};
+    "train_batch_size", "autotuning"};
 
 // Expressions are evaluated in doubles, which hold integers exactly up to 2^53.
 constexpr double exact_integer_max = 9007199254740992.0;
@@ -170,6 +171,15 @@ bool is_config_path(std::string_view text) {
   return false;
 }
 
+/// Whether writing one of two targets overwrites the other: they are the same, or places in a
+/// config of which one holds the other.
+bool do_clash(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  if (!a.starts_with("json:") || !b.starts_with("json:")) return false;
+  if (a.size() > b.size()) std::swap(a, b);
+  return b.starts_with(a) && b[a.size()] == '.';
+}
+
 Expected<void> check_config_target(std::string_view what, const Node& study, const Draft& draft) {
   if (!is_config_path(what)) {
     return draft.fail("target", fmt::format("\"{}\" is not a path in a config", what),
@@ -179,8 +189,10 @@ Expected<void> check_config_target(std::string_view what, const Node& study, con
     return draft.fail("target", "json: writes into the DeepSpeed config, and there is none",
                       "add a section [deepspeed], or use arg:, env: or file:");
   }
-  const bool own = std::ranges::find(own_config_keys, what) != own_config_keys.end();
-  if (own || what == "autotuning" || what.starts_with("autotuning.")) {
+  const auto is_own = [&](std::string_view key) {
+    return do_clash(draft.spec.target, fmt::format("json:{}", key));
+  };
+  if (std::ranges::any_of(own_config_keys, is_own)) {
     return draft.fail("target", fmt::format("\"{}\" is slurmtune's own to write", what),
                       "remove the parameter; see deepspeed.zero_stages and [batch]");
   }
@@ -257,14 +269,18 @@ int line_of_target(const Node& node) {
 Expected<void> check_own_target(const std::vector<ParameterSpec>& before, const Node& list,
                                 const ParameterSpec& parameter, std::string_view path) {
   if (parameter.target.empty()) return {};
-  const auto same = std::ranges::find(before, parameter.target, &ParameterSpec::target);
+  const auto same = std::ranges::find_if(
+      before, [&](const ParameterSpec& other) { return do_clash(other.target, parameter.target); });
   if (same == before.end()) return {};
   const auto first = static_cast<std::size_t>(same - before.begin());
-  return fail_at(
-      path, line_of_target(list.items[before.size()]),
-      fmt::format("parameter \"{}\": \"{}\" is already the target of \"{}\" (line {})",
-                  parameter.name, parameter.target, same->name, line_of_target(list.items[first])),
-      "give it another target, or remove one of them");
+  return fail_at(path, line_of_target(list.items[before.size()]),
+                 fmt::format("parameter \"{}\": \"{}\" is already {} of \"{}\" (line {})",
+                             parameter.name, parameter.target,
+                             same->target == parameter.target
+                                 ? std::string("the target")
+                                 : fmt::format("written by the target \"{}\"", same->target),
+                             same->name, line_of_target(list.items[first])),
+                 "give it another target, or remove one of them");
 }
 
 }  // namespace

@@ -56,9 +56,11 @@ Expected<ObjectiveSpec> read_objective(const Node& node, std::string_view path) 
                    "remove one of them");
   }
   if (maximize != nullptr) {
+    objective.line = maximize->line;
     SLURMTUNE_TRY(objective.metric, read_metric(*maximize, path));
   } else if (minimize != nullptr) {
     objective.direction = Direction::minimize;
+    objective.line = minimize->line;
     SLURMTUNE_TRY(objective.metric, read_metric(*minimize, path));
   }
   if (const Node* limits = node.find("subject_to")) {

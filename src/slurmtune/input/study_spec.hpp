@@ -91,6 +91,7 @@ struct ConstraintSpec {
 struct ObjectiveSpec {
   Direction direction = Direction::maximize;
   std::string metric = "throughput";  ///< metric name or expression over metrics
+  int line = 1;                       ///< of the metric, for messages that come later
   std::vector<ConstraintSpec> subject_to;
 };
 

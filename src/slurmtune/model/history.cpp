@@ -24,9 +24,9 @@ auto precedence(const Verdict& verdict) {
   const double slowness = verdict.metrics.step_s ? verdict.metrics.step_s->mid : 0.0;
   const std::string_view line =
       verdict.evidence ? std::string_view(verdict.evidence->line) : std::string_view();
-  return std::tuple(is_final(verdict), verdict.attempt, counts_against(verdict),
-                    static_cast<int>(verdict.outcome), slowness, std::string_view(verdict.reason),
-                    line);
+  return std::tuple(is_final(verdict), verdict.reason != lost_task, verdict.attempt,
+                    counts_against(verdict), static_cast<int>(verdict.outcome), slowness,
+                    std::string_view(verdict.reason), line);
 }
 
 }  // namespace

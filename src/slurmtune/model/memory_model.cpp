@@ -100,7 +100,8 @@ std::optional<double> model_params(const StudySpec& spec, const History& history
   std::optional<double> params;
   for (const Trial& trial : history.trials()) {
     if (!trial.verdict || !trial.verdict->metrics.params) continue;
-    params = std::max(params.value_or(0.0), *trial.verdict->metrics.params);
+    const double told = *trial.verdict->metrics.params;
+    if (is_comparable(told)) params = std::max(params.value_or(0.0), told);
   }
   return params;
 }
@@ -110,7 +111,7 @@ std::optional<double> gpu_capacity(const Site& site, const History& history) {
   for (const Trial& trial : history.trials()) {
     if (!trial.verdict || !trial.verdict->hardware.gpu_bytes) continue;
     const double bytes = *trial.verdict->hardware.gpu_bytes;
-    if (bytes > 0.0) capacity = std::min(capacity.value_or(bytes), bytes);
+    if (is_comparable(bytes)) capacity = std::min(capacity.value_or(bytes), bytes);
   }
   return capacity ? capacity : site.gpu_bytes;
 }

@@ -5,9 +5,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "slurmtune/model/statistics.hpp"
 
 namespace slurmtune {
 
@@ -63,6 +66,13 @@ std::string_view unit_of_metric(std::string_view name) {
   return "";
 }
 
+std::string how_to_report(std::string_view name) {
+  if (name == "throughput") {
+    return ": samples/s need batch.global in the study, or \"samples\" from the trial";
+  }
+  return "";
+}
+
 Interval inverse(const Interval& interval) {
   return {.low = 1.0 / interval.high, .mid = 1.0 / interval.mid, .high = 1.0 / interval.low};
 }
@@ -99,7 +109,7 @@ std::optional<Interval> Objective::value(const Verdict& verdict, const Values& v
   std::array<double, 3> ends{};
   for (const End end : {End::slow, End::middle, End::fast}) {
     const auto result = expression_.evaluate(variables_of(verdict, values, site_gpu_bytes_, end));
-    if (!result || !std::isfinite(*result)) return std::nullopt;
+    if (!result) return std::nullopt;
     ends.at(static_cast<std::size_t>(end)) = *result;
   }
   const auto [low, high] = std::minmax_element(ends.begin(), ends.end());
@@ -116,7 +126,7 @@ std::optional<Interval> Objective::score(const Trial& trial) const {
   if (!trial.worked()) return std::nullopt;
   const Values& values = trial.experiment.configuration.values;
   const auto value = this->value(*trial.verdict, values);
-  if (!value || value->mid <= 0.0) return std::nullopt;
+  if (!value || !is_comparable(value->mid) || value->high > comparable_max) return std::nullopt;
   for (const Expression& constraint : subject_to_) {
     const auto variables = variables_of(*trial.verdict, values, site_gpu_bytes_, End::middle);
     if (!constraint.holds(variables).value_or(false)) return std::nullopt;
@@ -125,12 +135,30 @@ std::optional<Interval> Objective::score(const Trial& trial) const {
     return Interval{.low = std::max(value->low, 0.0), .mid = value->mid, .high = value->high};
   }
   // A bound of the interval that is not positive says nothing: the middle bounds it instead.
-  const double low = value->low > 0.0 ? value->low : value->mid;
+  const double low = value->low >= comparable_min ? value->low : value->mid;
   return inverse({.low = low, .mid = value->mid, .high = value->high});
+}
+
+std::vector<std::string> Objective::unreported(const Trial& trial) const {
+  if (!trial.worked()) return {};
+  const auto variables = variables_of(*trial.verdict, trial.experiment.configuration.values,
+                                      site_gpu_bytes_, End::middle);
+  std::set<std::string> missing;
+  const auto collect = [&](const Expression& expression) {
+    for (const std::string& name : expression.variables()) {
+      if (!variables.contains(name)) missing.insert(name);
+    }
+  };
+  collect(expression_);
+  for (const Expression& constraint : subject_to_) collect(constraint);
+  return {missing.begin(), missing.end()};
 }
 
 std::string Objective::why_unranked(const Trial& trial) const {
   if (!trial.worked() || score(trial)) return "";
+  if (const auto missing = unreported(trial); !missing.empty()) {
+    return fmt::format("it reported no {}{}", missing.front(), how_to_report(missing.front()));
+  }
   const Values& values = trial.experiment.configuration.values;
   const auto variables = variables_of(*trial.verdict, values, site_gpu_bytes_, End::middle);
   for (const Expression& constraint : subject_to_) {
@@ -140,7 +168,11 @@ std::string Objective::why_unranked(const Trial& trial) const {
   }
   const auto objective = expression_.evaluate(variables);
   if (!objective) return objective.error().message;
-  return fmt::format("{} is {:.6g}, and must be positive", expression_.text(), *objective);
+  if (*objective <= 0.0) {
+    return fmt::format("{} is {:.6g}, and must be positive", expression_.text(), *objective);
+  }
+  return fmt::format("{} is {:.6g}: it, or its interval, is not within {:g} and {:g}",
+                     expression_.text(), *objective, comparable_min, comparable_max);
 }
 
 Interval Objective::readable(const Interval& score) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,10 +14,16 @@
 
 namespace slurmtune {
 
+/// What a verdict may hold of itself, apart from what a trial reports and from parameters.
+inline constexpr std::array<std::string_view, 10> metric_names{
+    "step_s",       "throughput", "flops_per_gpu", "peak_gpu_bytes", "peak_host_bytes",
+    "global_batch", "params",     "gpu_bytes",     "startup_s",      "wall_s"};
+
 /// What a study maximizes or minimizes, turned into a score that is larger for the better.
 ///
 /// To maximize: the score is the objective. To minimize: it is 1 / objective, so that a ratio of
-/// scores is a speed-up in both cases. An objective that is not positive has no score.
+/// scores is a speed-up in both cases. An objective that is not positive, or not
+/// comparable (statistics.hpp), has no score.
 ///
 /// Expressions see step_s, throughput, flops_per_gpu, peak_gpu_bytes, peak_host_bytes,
 /// global_batch, params, gpu_bytes, startup_s, wall_s, whatever the trial reported besides, and
@@ -33,6 +40,10 @@ class Objective {
   /// Why a trial that worked has no score: `peak_gpu_bytes <= 0.9 * gpu_bytes does not hold`.
   /// Empty if it has one, or did not work.
   [[nodiscard]] std::string why_unranked(const Trial& trial) const;
+
+  /// Names that the objective and its conditions speak of and a trial that worked did not report,
+  /// sorted.
+  [[nodiscard]] std::vector<std::string> unreported(const Trial& trial) const;
 
   /// What the objective was in a trial that worked, whether or not that is a score.
   [[nodiscard]] std::optional<double> measured(const Verdict& verdict, const Values& values) const;

@@ -9,6 +9,10 @@
 
 namespace slurmtune {
 
+bool is_comparable(double figure) {
+  return figure >= comparable_min && figure <= comparable_max;  // a NaN is not
+}
+
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 double student_t_975(int degrees) {

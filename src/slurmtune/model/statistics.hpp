@@ -32,6 +32,14 @@ namespace slurmtune {
 /// A draw from Student's t with `degrees` >= 1 degrees of freedom.
 [[nodiscard]] double draw_student_t(Random& random, int degrees);
 
+/// Bounds within which figures are compared: sums, squares and ratios of them are finite. What a
+/// trial measured lies far within; what does not is an error of the trial.
+inline constexpr double comparable_min = 1e-60;
+inline constexpr double comparable_max = 1e60;
+
+/// Whether a figure is a positive number within those bounds.
+[[nodiscard]] bool is_comparable(double figure);
+
 struct Point {
   double x = 0.0;
   double y = 0.0;

@@ -11,6 +11,7 @@
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/plan/budget.hpp"
+#include "slurmtune/plan/objective_names.hpp"
 #include "slurmtune/plan/packing.hpp"
 #include "slurmtune/plan/stage_table.hpp"
 #include "slurmtune/space/space.hpp"
@@ -223,6 +224,8 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   plan.reducer_walltime_s = std::llround(input.site.reducer_minutes * 60.0);
   plan.budget_node_seconds = budget_node_seconds(input);
   add_notes(input, plan);
+  SLURMTUNE_TRY(const std::vector<std::string> left_to_trials, check_objective_names(input));
+  plan.notes.insert(plan.notes.end(), left_to_trials.begin(), left_to_trials.end());
   SLURMTUNE_TRY(const std::vector<Shaped> shaped, shape_within_limits(input, rules, table));
   for (const Shaped& stage : shaped) {
     plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));

@@ -19,7 +19,7 @@ constexpr std::array<OutcomeRule, 14> rules{{
     {Outcome::host_oom, "host_oom", exceeds_host, true, false, Retry::never,
      "a node ran out of memory"},
     {Outcome::nan, "nan", fits, true, false, Retry::never,
-     "it ran, but the loss is no longer a number"},
+     "it ran, but the loss or another figure is no longer a number"},
     {Outcome::timeout, "timeout", none, true, false, Retry::once_elsewhere,
      "it took longer than limits.total_s"},
     {Outcome::hang, "hang", none, true, false, Retry::once_elsewhere,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/record/verdict.hpp"
 
+#include <cmath>
+#include <utility>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -272,6 +275,21 @@ Hardware hardware_of(std::span<const NodeRecord> nodes) {
 
 Expected<std::string> render_shard_line(const ShardLine& line) {
   return canonical_json(std::visit([](const auto& held) { return line_of(held); }, line));
+}
+
+Verdict writable(Verdict verdict) {
+  const auto line = render_shard_line(verdict);
+  if (line) return verdict;
+  verdict.metrics = {};
+  verdict.hardware.gpu_bytes.reset();
+  verdict.steps.step_s.clear();
+  if (!std::isfinite(verdict.startup_s)) verdict.startup_s = 0.0;
+  if (!std::isfinite(verdict.wall_s)) verdict.wall_s = 0.0;
+  if (verdict.outcome != Outcome::ok) return verdict;
+  verdict.outcome = Outcome::nan;
+  verdict.reason = "figure_out_of_range";
+  verdict.evidence.emplace().line = line.error().message;
+  return verdict;
 }
 
 Expected<Shard> parse_shard(std::string_view text, std::string_view where) {

@@ -131,6 +131,14 @@ using ShardLine = std::variant<TaskStart, NodeRecord, Verdict, Heartbeat, TaskEn
 /// One line of a verdict shard, without the newline; canonical JSON.
 [[nodiscard]] Expected<std::string> render_shard_line(const ShardLine& line);
 
+/// The reason of a `not_started` that nobody wrote: its task ended without a word about it.
+inline constexpr std::string_view lost_task = "lost_task";
+
+/// The verdict as it can be written. One with a figure that JSON cannot hold (a throughput that
+/// overflowed) loses its figures, so that it costs no other experiment; if it was `ok`, it becomes
+/// `nan` with the reason `figure_out_of_range` and the figure's name as evidence.
+[[nodiscard]] Verdict writable(Verdict verdict);
+
 /// A verdict shard as it was found. A last line that is torn (its writer died) is left out.
 struct Shard {
   TaskStart start;

@@ -8,6 +8,9 @@ namespace slurmtune {
 
 namespace {
 
+/// Above it doubles are no longer whole numbers one apart, and far above no integers at all.
+constexpr double samples_max = 9e15;
+
 std::string source_name(MeasureSource source) {
   switch (source) {
     case MeasureSource::deepspeed: return "deepspeed";
@@ -47,9 +50,12 @@ Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const 
   metrics.params = meter.params();
   for (const auto& [name, value] : meter.user()) metrics.user[name] = value;
   metrics.global_batch = global_batch_of(frame.files.input.spec, experiment.configuration);
-  if (summary.samples) metrics.global_batch = std::llround(*summary.samples);
-  if (summary.step_s && metrics.global_batch) {
-    const double samples = summary.samples.value_or(static_cast<double>(*metrics.global_batch));
+  if (summary.samples && *summary.samples < samples_max) {
+    metrics.global_batch = std::llround(*summary.samples);
+  }
+  if (summary.step_s && (summary.samples || metrics.global_batch)) {
+    const double samples =
+        summary.samples ? *summary.samples : static_cast<double>(metrics.global_batch.value_or(0));
     metrics.throughput = Interval{samples / summary.step_s->high, samples / summary.step_s->mid,
                                   samples / summary.step_s->low};
   }
@@ -98,7 +104,7 @@ Verdict verdict_of(const TrialFrame& frame, const Experiment& experiment, const 
   verdict.steps = summary.times;
   verdict.metrics = metrics_of(frame, experiment, result, summary);
   if (result.meter.gpu_bytes()) verdict.hardware.gpu_bytes = result.meter.gpu_bytes();
-  return verdict;
+  return writable(std::move(verdict));
 }
 
 Verdict verdict_without_trial(const TrialFrame& frame, const Experiment& experiment,

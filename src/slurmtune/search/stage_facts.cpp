@@ -49,10 +49,11 @@ void take(Evidence& evidence, const Trial& trial, std::int64_t micro_batch) {
       return;
   }
   const Metrics& metrics = trial.verdict->metrics;
-  if (metrics.peak_gpu_bytes) {
+  // A figure that no machine could have measured would spoil the models of all.
+  if (metrics.peak_gpu_bytes && is_comparable(*metrics.peak_gpu_bytes)) {
     evidence.peaks.push_back({static_cast<double>(micro_batch), *metrics.peak_gpu_bytes});
   }
-  if (metrics.step_s && trial.worked()) {
+  if (metrics.step_s && is_comparable(metrics.step_s->mid) && trial.worked()) {
     const auto accumulation = trial.experiment.configuration.integer(accumulation_parameter);
     evidence.steps.push_back({.micro_batch = micro_batch,
                               .accumulation = accumulation.value_or(1),

@@ -2,8 +2,41 @@
 #include "slurmtune/study/view.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace slurmtune {
+
+namespace {
+
+StageHistory history_of_stage(const StageView& stage) {
+  StageHistory entry{*stage.manifest, {}};
+  for (const Shard& shard : stage.shards) {
+    entry.verdicts.insert(entry.verdicts.end(), shard.verdicts.begin(), shard.verdicts.end());
+  }
+  return entry;
+}
+
+Verdict lost_with_its_task(const StageView& stage, std::int64_t slice,
+                           const Experiment& experiment) {
+  const auto of_slice = [&](const Shard& shard) { return shard.start.slice == slice; };
+  const auto last = std::find_if(stage.shards.rbegin(), stage.shards.rend(), of_slice);
+  std::string_view what = "never began";
+  if (last != stage.shards.rend()) what = last->end ? "ended before it" : "the runner died";
+  Verdict verdict;
+  verdict.experiment = experiment.id;
+  verdict.configuration = experiment.configuration_id;
+  verdict.attempt = experiment.attempt;
+  verdict.outcome = Outcome::not_started;
+  verdict.reason = lost_task;
+  // The number of the slice, not of a job: decisions hold none.
+  verdict.evidence.emplace().line = fmt::format("task {}: {}", slice, what);
+  return verdict;
+}
+
+}  // namespace
 
 std::size_t current_stage(const StudyView& view) {
   std::size_t current = 0;
@@ -49,11 +82,29 @@ std::vector<StageHistory> history_of(const StudyView& view, std::size_t last) {
   for (std::size_t i = 0; i <= last && i < view.stages.size(); ++i) {
     const StageView& stage = view.stages[i];
     if (!stage.manifest) continue;
-    StageHistory entry{*stage.manifest, {}};
-    for (const Shard& shard : stage.shards) {
-      entry.verdicts.insert(entry.verdicts.end(), shard.verdicts.begin(), shard.verdicts.end());
+    history.push_back(history_of_stage(stage));
+  }
+  return history;
+}
+
+std::vector<StageHistory> history_with_losses(const StudyView& view, std::size_t last) {
+  std::vector<StageHistory> history;
+  for (std::size_t i = 0; i <= last && i < view.stages.size(); ++i) {
+    const StageView& stage = view.stages[i];
+    if (!stage.manifest) continue;
+    StageHistory& entry = history.emplace_back(history_of_stage(stage));
+    std::set<std::pair<ExperimentId, int>> judged;
+    for (const Verdict& verdict : entry.verdicts) {
+      judged.insert({verdict.experiment, verdict.attempt});
     }
-    history.push_back(std::move(entry));
+    for (const std::int64_t slice : open_slices(stage)) {
+      const auto& [first, end] = stage.manifest->slices[static_cast<std::size_t>(slice)];
+      for (std::int64_t k = first; k < end; ++k) {
+        const Experiment& experiment = stage.manifest->experiments[static_cast<std::size_t>(k)];
+        if (judged.contains({experiment.id, experiment.attempt})) continue;
+        entry.verdicts.push_back(lost_with_its_task(stage, slice, experiment));
+      }
+    }
   }
   return history;
 }

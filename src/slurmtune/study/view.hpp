@@ -53,6 +53,12 @@ struct StudyView {
 /// Manifests and verdicts of the stages up to and including `last`, those that have a manifest.
 [[nodiscard]] std::vector<StageHistory> history_of(const StudyView& view, std::size_t last);
 
+/// The same, with a `not_started` of reason `lost_task` for each experiment that its task left
+/// without a verdict, whose evidence says what became of the task. Only where no task runs any
+/// more.
+[[nodiscard]] std::vector<StageHistory> history_with_losses(const StudyView& view,
+                                                            std::size_t last);
+
 /// Node-seconds of all tasks so far. A task without task_end is charged to its limit.
 [[nodiscard]] std::int64_t spent_node_seconds(const StudyView& view);
 

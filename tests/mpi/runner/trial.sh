@@ -110,6 +110,12 @@ for _ in range(2):  # that this binds it, too, is its mistake
     fi
     steps 1 6
     ;;
+overflow)
+    for ((step = 1; step <= 8; ++step)); do
+        [ "${RANK:-0}" = 0 ] || continue
+        echo "{\"step\":$step,\"step_s\":1e-300,\"samples\":1e300}" >> "$SLURMTUNE_METRICS"
+    done
+    ;;
 nan) steps 1 4 && steps 5 1000 NaN ;;
 refuse)
     echo "usage: train.py [--steps N]" >&2

@@ -139,6 +139,17 @@ TEST_CASE("runner: a loss that is no number ends the trial", "[runner]") {
   CHECK(verdict.reason == "loss_not_finite");
 }
 
+TEST_CASE("runner: a figure that overflows costs its trial, not the task", "[runner]") {
+  TaskFixture task({{"overflow"}, {"short"}});
+  const ProcessResult result = task.run();
+  INFO(result.out << result.err);
+  CHECK(task.verdict("overflow").outcome == Outcome::nan);
+  CHECK(task.verdict("overflow").reason == "figure_out_of_range");
+  CHECK(task.verdict("overflow").evidence->line.find("metrics.throughput") == 0);
+  CHECK(task.verdict("short").outcome == Outcome::ok);
+  CHECK(task.shard()->end->reason == "done");
+}
+
 TEST_CASE("runner: a trial that refuses its arguments is a configuration error", "[runner]") {
   const Verdict verdict = run_one("refuse");
   CHECK(verdict.outcome == Outcome::config_error);

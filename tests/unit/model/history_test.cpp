@@ -127,3 +127,20 @@ TEST_CASE("history: a verdict of an experiment that nobody asked for is ignored"
               std::vector{ok(experiment_of(zero(0, 2)), 5.0)});
   CHECK(only(history).outcome() == Outcome::not_started);
 }
+
+TEST_CASE("history: that a task was lost is believed only where nothing else is known", "[model]") {
+  const Experiment experiment = experiment_of(zero(1, 4));
+  Verdict lost = failed(experiment, Outcome::not_started, "task 0: the runner died");
+  lost.reason = lost_task;
+  lost.attempt = 1;
+  const Verdict crash = failed(experiment, Outcome::crashed, "segmentation fault");
+  History both;
+  both.add(manifest_of("01-profile", {experiment}), std::vector{lost, crash});
+  CHECK(both.trials()[0].outcome() == Outcome::crashed);
+  CHECK(both.trials()[0].wants_another_try());
+  History alone;
+  alone.add(manifest_of("01-profile", {experiment}), std::vector{lost});
+  CHECK(alone.trials()[0].outcome() == Outcome::not_started);
+  CHECK(alone.trials()[0].wants_another_try());
+  CHECK(alone.tries_started() == 0);
+}

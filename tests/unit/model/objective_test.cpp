@@ -98,6 +98,34 @@ TEST_CASE("objective: a failure, an unmeasured metric and a broken condition hav
   CHECK_FALSE(compiled(input).score(trial));
 }
 
+TEST_CASE("objective: what is too large or too small to be compared has no score, with a reason",
+          "[model]") {
+  StudyInput input = deepspeed_input();
+  const Experiment experiment = experiment_of(zero(1, 4));
+  for (const std::string metric : {"throughput", "big", "2 * big"}) {
+    for (const Direction direction : {Direction::maximize, Direction::minimize}) {
+      for (const double value : {1e308, 1e61, 1e-61, 1e-308}) {
+        INFO(metric << " " << value);
+        input.spec.objective.metric = metric;
+        input.spec.objective.direction = direction;
+        Verdict verdict = ok(experiment, value);
+        verdict.metrics.user["big"] = value;
+        const Trial trial = trial_of(verdict, experiment);
+        CHECK_FALSE(compiled(input).score(trial));
+        CHECK(compiled(input).why_unranked(trial).find(metric) != std::string::npos);
+      }
+    }
+  }
+  // An interval that reaches beyond the bounds, too: it would be written.
+  input.spec.objective.metric = "throughput";
+  Verdict wide = ok(experiment, 100.0);
+  wide.metrics.throughput->high = 1e300;
+  CHECK_FALSE(compiled(input).score(trial_of(wide, experiment)));
+  wide.metrics.throughput = {1e-300, 100.0, 101.0};
+  input.spec.objective.direction = Direction::minimize;
+  CHECK(compiled(input).score(trial_of(wide, experiment))->high == Approx(0.01));
+}
+
 TEST_CASE("objective: an expression that does not parse is an error", "[model]") {
   StudyInput input = deepspeed_input();
   input.spec.objective.metric = "throughput *";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -254,4 +255,40 @@ TEST_CASE("parse_shard: says what is wrong and where", "[record]") {
 
 TEST_CASE("parse_shard: a damaged shard is read or refused, never more", "[record]") {
   check_damaged(test_data(sample), 3000, "s.jsonl", read_record);
+}
+
+TEST_CASE("writable: a figure that JSON cannot hold costs the figures, not the verdict",
+          "[record]") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto verdicts = parse_shard(test_data(sample), "s").value().verdicts;
+  const auto found = std::ranges::find(verdicts, Outcome::ok, &Verdict::outcome);
+  REQUIRE(found != verdicts.end());
+  const Verdict& good = *found;
+  CHECK(writable(good) == good);
+
+  std::vector<Verdict> bad(5, good);
+  bad[0].metrics.throughput = Interval{1.0, infinity, infinity};
+  bad[1].metrics.user["big"] = std::nan("");
+  bad[2].steps.step_s = {0.1, infinity};
+  bad[3].hardware.gpu_bytes = infinity;
+  bad[4].startup_s = infinity;
+  const std::vector<std::string> names{"metrics.throughput.high", "big", "steps.step_s[1]",
+                                       "hardware.gpu_bytes", "startup_s"};
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    INFO(names[i]);
+    REQUIRE_FALSE(render_shard_line(bad[i]));
+    const Verdict kept = writable(bad[i]);
+    CHECK(render_shard_line(kept));
+    CHECK(kept.experiment == good.experiment);
+    CHECK(kept.outcome == Outcome::nan);
+    CHECK(kept.reason == "figure_out_of_range");
+    REQUIRE(kept.evidence);
+    CHECK(kept.evidence->line.find(names[i] + " is ") != std::string::npos);
+  }
+  // What failed for a reason of its own keeps that reason.
+  bad[0].outcome = Outcome::gpu_oom;
+  bad[0].reason = "rule:torch-cuda-oom";
+  CHECK(writable(bad[0]).outcome == Outcome::gpu_oom);
+  CHECK(writable(bad[0]).reason == "rule:torch-cuda-oom");
+  CHECK(render_shard_line(writable(bad[0])));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/study/view.hpp"
 
+#include <map>
+
 #include "tests/support/catch.hpp"
 #include "tests/unit/study/view_builder.hpp"
 
@@ -39,4 +41,29 @@ TEST_CASE("spent_node_seconds: a task without task_end is charged to its limit",
   study.shard(0, 1, 0, ViewBuilder::End::none);
   study.view.stages[0].shards[1].start.allocated_nodes = 2;
   CHECK(spent_node_seconds(study.view) == 70 + 2 * 600);
+}
+
+TEST_CASE("history_with_losses: what a task left without a verdict says what became of the task",
+          "[study]") {
+  ViewBuilder builder(1);
+  builder.manifest(0, 4, 2);
+  builder.shard(0, 0, 2, ViewBuilder::End::done);
+  builder.shard(0, 1, 1, ViewBuilder::End::none);  // killed under its second experiment
+  builder.shard(0, 2, 0, ViewBuilder::End::none);
+  builder.view.stages[0].shards.back().end =
+      TaskEnd{.at = {}, .reason = "preempted", .node_seconds = 5};
+  const auto history = history_with_losses(builder.view, 0);
+  REQUIRE(history.size() == 1);
+  std::map<std::string, std::string> lost;
+  for (const Verdict& verdict : history[0].verdicts) {
+    if (verdict.reason != lost_task) continue;
+    CHECK(verdict.outcome == Outcome::not_started);
+    lost[verdict.experiment.text] = verdict.evidence->line;
+  }
+  CHECK(lost == std::map<std::string, std::string>{{"01-stage-e3", "task 1: the runner died"},
+                                                   {"01-stage-e4", "task 2: ended before it"},
+                                                   {"01-stage-e5", "task 2: ended before it"},
+                                                   {"01-stage-e6", "task 3: never began"},
+                                                   {"01-stage-e7", "task 3: never began"}});
+  CHECK(history_of(builder.view, 0)[0].verdicts.size() + lost.size() == history[0].verdicts.size());
 }
