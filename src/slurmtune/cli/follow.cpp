@@ -81,19 +81,6 @@ tl::unexpected<Error> left_unfinished(const OpenStudy& study, std::string_view w
                   why, study.autotuner->directory().root().string()));
 }
 
-/// The jobs of a local study are known to one process only: a second one would run them again.
-Expected<void> check_alone(const OpenStudy& study) {
-  const World world = real_world();
-  for (const JobRecord& job : study.state.jobs) {
-    if (job.by.empty() || job.by == world.who || !world.is_running(job.by)) continue;
-    return unavailable(
-        fmt::format("{}: {} is working on this study; wait until it is done, or end "
-                    "that process first",
-                    study.autotuner->directory().root().string(), job.by));
-  }
-  return {};
-}
-
 /// When the allocation that holds the study ends, if one does. Its jobs are told as well.
 Expected<std::optional<Instant>> end_of_allocation(const OpenStudy& study) {
   if (study.state.created.submit == "local") return std::nullopt;

@@ -2,7 +2,11 @@
 #include "slurmtune/cli/open_study.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <set>
+#include <system_error>
 
+#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include "slurmtune/execute/local/no_jobs_scheduler.hpp"
@@ -17,6 +21,9 @@ Expected<std::unique_ptr<Scheduler>> slurm_client() {
   choice.note = [](const std::string& line) { spdlog::info("{}", line); };
   return make_slurm_scheduler(choice);
 }
+
+/// For jobs that were cancelled: Slurm kills what does not go after KillWait, 30 s by default.
+constexpr std::chrono::seconds withdrawal_patience{90};
 
 }  // namespace
 
@@ -60,8 +67,28 @@ Expected<std::unique_ptr<TuningExecutor>> open_slurm() {
 Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& created) {
   auto state = study.autotuner->advance({Role::resume, 0});
   const bool refused = !state && state.error().kind == ErrorKind::invalid_input;
-  if (refused && created.creation == Creation::created) withdraw_study(created.directory);
-  return state;
+  if (!refused || created.creation != Creation::created) return state;
+  // What was taken before the refusal may run already, and would wait for a reducer for ever.
+  const auto over = study.autotuner->end_all_jobs(withdrawal_patience);
+  withdraw_study(created.directory, over ? *over : std::set<std::int64_t>());
+  std::error_code code;
+  if (!std::filesystem::exists(created.directory.root(), code)) return state;
+  return invalid_input(fmt::format(
+      "{}; jobs that were submitted before this one have not ended yet: end them with: slurmtune "
+      "cancel {}",
+      state.error().message, created.directory.root().string()));
+}
+
+Expected<void> check_alone(const OpenStudy& study) {
+  const World world = real_world();
+  for (const JobRecord& job : study.state.jobs) {
+    if (job.by.empty() || job.by == world.who || !world.is_running(job.by)) continue;
+    return unavailable(
+        fmt::format("{}: {} is working on this study; wait until it is done, or end "
+                    "that process first",
+                    study.autotuner->directory().root().string(), job.by));
+  }
+  return {};
 }
 
 }  // namespace slurmtune

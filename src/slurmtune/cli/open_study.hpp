@@ -35,9 +35,14 @@ enum class LocalPart { foreground, bystander };
 /// A client of this machine's Slurm, whatever the study was submitted to. Errors: unavailable.
 [[nodiscard]] Expected<std::unique_ptr<TuningExecutor>> open_slurm();
 
-/// Submits every job that a study on Slurm lacks. A study that was just created and of which Slurm
-/// takes no job is withdrawn: a refusal leaves nothing behind. Errors: those of Autotuner::advance.
+/// Submits every job that a study on Slurm lacks. If Slurm refuses a job of a study that was just
+/// created, those before it are cancelled and the study is withdrawn: a refusal leaves nothing
+/// behind. Errors: those of Autotuner::advance.
 [[nodiscard]] Expected<StudyState> submit_missing_jobs(OpenStudy& study,
                                                        const CreatedStudy& created);
+
+/// The jobs of a local study are known to one process only: a second one would run them again, or
+/// conclude without them. Errors: unavailable if another process works on the study.
+[[nodiscard]] Expected<void> check_alone(const OpenStudy& study);
 
 }  // namespace slurmtune

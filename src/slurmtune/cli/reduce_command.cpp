@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -50,6 +51,11 @@ Expected<ExitCode> reduce(const ReduceArguments& arguments) {
   spdlog::default_logger()->sinks().front()->set_level(spdlog::level::info);
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
   SLURMTUNE_TRY(const Intent intent, intent_of(study.autotuner->plan(), arguments.stage));
+  // By hand, beside the process that runs the jobs: nothing is known of them here.
+  const bool by_hand = std::getenv("SLURMTUNE_JOB") == nullptr;
+  if (study.is_local() && by_hand && intent.role != Role::guard) {
+    SLURMTUNE_CHECK(check_alone(study));
+  }
   SLURMTUNE_CHECK(tell_journal(study, intent, arguments.stage));
   SLURMTUNE_CHECK(study.autotuner->advance(intent));
   return ExitCode::done;

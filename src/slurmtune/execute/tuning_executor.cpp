@@ -88,6 +88,7 @@ Expected<std::vector<JobReport>> TuningExecutor::report(std::span<const JobId> j
 }
 
 Expected<void> TuningExecutor::cancel(JobId job) {
+  last_.reset();  // it would still call the job alive
   return until_answered(make_backoff(), [&] { return scheduler_->cancel(job); });
 }
 

@@ -19,6 +19,8 @@ namespace {
 constexpr int actions_max = 100'000;
 /// How often files are looked at again while shards are waited for.
 constexpr std::chrono::milliseconds settle_step{500};
+/// How often jobs that were cancelled are asked about.
+constexpr std::chrono::milliseconds end_step{2000};
 
 }  // namespace
 
@@ -50,6 +52,29 @@ Expected<StudyState> Autotuner::advance(const Intent& intent) {
   }
   return corrupt_data(fmt::format("{}: the study does not come to rest; please report this",
                                   directory_.root().string()));
+}
+
+Expected<std::set<std::int64_t>> Autotuner::end_all_jobs(std::chrono::seconds patience) {
+  SLURMTUNE_TRY(const StudyView view, look(Queue::skip));
+  std::vector<JobId> jobs;
+  for (const JobRecord& job : view.state.jobs) {
+    if (job.job) jobs.push_back({*job.job});
+  }
+  std::set<std::int64_t> over;
+  if (jobs.empty()) return over;
+  const Instant deadline = world_.now() + patience;
+  for (;;) {  // ends with the jobs, or with the patience
+    for (const JobId job : jobs) {
+      if (!over.contains(job.number)) SLURMTUNE_CHECK(executor_->cancel(job));
+    }
+    SLURMTUNE_TRY(const auto reports, executor_->report(jobs));
+    for (const JobId job : jobs) over.insert(job.number);
+    for (const JobReport& report : reports) {
+      if (!is_over(report.state)) over.erase(report.job.number);
+    }
+    if (over.size() == jobs.size() || world_.now() >= deadline) return over;
+    world_.sleep(end_step);
+  }
 }
 
 Expected<StudyView> Autotuner::look(Queue queue) {
@@ -192,7 +217,7 @@ Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) 
 
 Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) {
   const StageName& name = plan_.stages[action.stage].name;
-  const auto history = history_of(view, action.stage);
+  const auto history = history_with_losses(view, action.stage);
   SLURMTUNE_TRY(const Reduction reduction,
                 ResultAnalyzer(input_, plan_).reduce(history, spending_of(view)));
   // The proposal is there before the decision that names it; the decision is the point of no

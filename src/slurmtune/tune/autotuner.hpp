@@ -36,6 +36,10 @@ class Autotuner {
   enum class Queue { ask, skip };
   [[nodiscard]] Expected<StudyView> look(Queue queue);
 
+  /// Cancels every job of the study and waits for their end, `patience` at most. Returns those that
+  /// are over. Errors: those of the batch system and of the disk.
+  [[nodiscard]] Expected<std::set<std::int64_t>> end_all_jobs(std::chrono::seconds patience);
+
   [[nodiscard]] const StudyDirectory& directory() const { return directory_; }
   [[nodiscard]] const StudyInput& input() const { return input_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }

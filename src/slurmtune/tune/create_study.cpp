@@ -197,13 +197,16 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   return CreatedStudy{StudyDirectory(place), Creation::created};
 }
 
-void withdraw_study(const StudyDirectory& directory) {
+void withdraw_study(const StudyDirectory& directory, const std::set<std::int64_t>& over) {
   const auto events = Journal(directory.journal()).read();
   if (!events) return;
   const auto state = fold(*events);
   if (!state) return;
-  const bool submitted = std::any_of(state->jobs.begin(), state->jobs.end(),
-                                     [](const JobRecord& job) { return !job.lost; });
+  const bool submitted =
+      std::any_of(state->jobs.begin(), state->jobs.end(), [&](const JobRecord& job) {
+        const bool ended = job.job && over.contains(*job.job);
+        return !job.lost && !ended;
+      });
   std::error_code code;
   if (!submitted) fs::remove_all(directory.root(), code);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "slurmtune/base/error.hpp"
@@ -65,9 +67,9 @@ struct CreatedStudy {
                                                   const std::filesystem::path& directory,
                                                   Instant now);
 
-/// Takes back a study of which no job was ever submitted, so that a refusal leaves nothing behind;
-/// any other one stays as it is.
-void withdraw_study(const StudyDirectory& directory);
+/// Takes back a study of which no job was submitted, or only jobs that are `over`, so that a
+/// refusal leaves nothing behind; any other one stays as it is.
+void withdraw_study(const StudyDirectory& directory, const std::set<std::int64_t>& over = {});
 
 /// Where a study goes if nobody says: `slurmtune-<name>` in the current directory.
 [[nodiscard]] std::filesystem::path default_directory(const LoadedStudy& study);

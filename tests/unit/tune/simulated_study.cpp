@@ -135,6 +135,22 @@ Expected<StudyState> SimulatedStudy::process(const Intent& intent,
   }
 }
 
+Expected<void> SimulatedStudy::withdraw() {
+  ExecutorOptions options;
+  options.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
+  options.now = [this] { return clock_.now(); };
+  TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_), options);
+  World world;
+  world.now = [this] { return clock_.now(); };
+  world.sleep = [this](std::chrono::milliseconds span) {
+    (void)scheduler_->run_until([] { return false; }, span);
+  };
+  SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(*directory_, executor, std::move(world)));
+  SLURMTUNE_TRY(const auto over, autotuner.end_all_jobs(std::chrono::seconds(60)));
+  withdraw_study(*directory_, over);
+  return {};
+}
+
 void SimulatedStudy::run() { (void)scheduler_->run_until_idle(std::chrono::hours(200)); }
 
 StudyState SimulatedStudy::state() const {

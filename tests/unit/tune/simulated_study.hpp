@@ -36,6 +36,9 @@ class SimulatedStudy {
   [[nodiscard]] Expected<StudyState> process(const Intent& intent,
                                              std::optional<std::int64_t> own_job = std::nullopt);
 
+  /// What `submit` does after a refusal: ends the study's jobs and takes it back.
+  [[nodiscard]] Expected<void> withdraw();
+
   /// Lets the cluster work until nothing runs and nothing will.
   void run();
 

@@ -3,6 +3,7 @@
 // Whole studies, on a simulated cluster.
 
 #include <algorithm>
+#include <filesystem>
 
 #include "slurmtune/study/files.hpp"
 
@@ -104,6 +105,26 @@ TEST_CASE("a study whose processes are killed after any event ends with the same
     require_the_right_winner(study);
     CHECK(study.cluster().is_idle());
   }
+}
+
+TEST_CASE("a study of which the batch system refuses a part is taken back whole", "[tune]") {
+  SimulatedStudy study(SimulatedStudy::deepspeed_study() +
+                       "[slurm]\nreducer_partition = \"nowhere\"\n");
+  const auto submitted = study.process({Role::resume, 0});
+  REQUIRE_FALSE(submitted);
+  CHECK(submitted.error().kind == ErrorKind::invalid_input);
+  const StudyState state = study.state();
+  REQUIRE(std::count_if(state.jobs.begin(), state.jobs.end(),
+                        [](const JobRecord& job) { return job.job.has_value(); }) == 1);
+  REQUIRE(study.withdraw());
+  CHECK_FALSE(std::filesystem::exists(study.directory().root()));
+  std::vector<JobId> jobs;
+  for (const JobRecord& job : state.jobs) {
+    if (job.job) jobs.push_back({*job.job});
+  }
+  const auto reports = study.cluster().report(jobs);
+  REQUIRE(reports);
+  for (const JobReport& report : *reports) CHECK(is_over(report.state));
 }
 
 TEST_CASE("a dead reducer is replaced by the next array, without resume", "[tune]") {
