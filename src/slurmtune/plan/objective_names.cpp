@@ -31,6 +31,10 @@ std::vector<std::string> known_names(const StudySpec& spec) {
       known.emplace_back(name);
     }
   }
+  // What the runner tells of a node's GPUs.
+  for (const char* name : {"nvml_peak_gpu_bytes", "gpu_utilisation", "sm_clock_hz"}) {
+    known.emplace_back(name);
+  }
   if (spec.measure.source != MeasureSource::pattern) return known;
   const auto pattern = compile_named_pattern(spec.measure.pattern);
   if (!pattern) return known;
@@ -40,11 +44,19 @@ std::vector<std::string> known_names(const StudySpec& spec) {
   return known;
 }
 
-/// Farther than nearest_word() looks: `thruput` is meant to be `throughput`.
+/// Farther than nearest_word() looks: `thruput` is meant to be `throughput`. A name that holds a
+/// known one (`my_throughput`) is meant as it is.
 std::string_view nearest_name(std::string_view name, const std::vector<std::string>& known) {
-  const auto distance = [&](const std::string& word) { return edit_distance(name, word); };
-  const auto nearest = std::ranges::min_element(known, {}, distance);
-  return distance(*nearest) <= name.size() / 2 ? std::string_view(*nearest) : std::string_view();
+  constexpr std::size_t distance_max = 3;
+  std::string_view nearest;
+  std::size_t best = std::min(distance_max, name.size() / 2) + 1;
+  for (const std::string& word : known) {
+    const std::size_t distance = edit_distance(name, word);
+    if (distance >= best || name.find(word) != std::string_view::npos) continue;
+    best = distance;
+    nearest = word;
+  }
+  return nearest;
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ TEST_CASE("objective names: metrics, parameters and a pattern's groups are known
   StudyInput input = generic_input();
   input.spec.measure.source = MeasureSource::pattern;
   input.spec.measure.pattern = "step (?<step>[0-9]+) at (?<tokens>[0-9]+) tokens/s";
-  for (const std::string metric : {"throughput", "tokens / x", "step_s", "2 * peak_gpu_bytes"}) {
+  for (const std::string metric :
+       {"throughput", "tokens / x", "step_s", "2 * peak_gpu_bytes", "gpu_utilisation"}) {
     INFO(metric);
     input.spec.objective.metric = metric;
     const auto notes = check_objective_names(input);
@@ -40,6 +41,8 @@ TEST_CASE("objective names: one that is nearly known is refused where its source
   input.spec.objective.metric = "throughput";
   input.spec.objective.subject_to = {{"peak_gpu_byte < 10", 14}};
   CHECK(check_objective_names(input).error().message.find("study.toml:14: ") == 0);
+  input.spec.objective.subject_to = {{"my_throughput > 20", 14}};
+  CHECK(check_objective_names(input));
   // A name of the trial's own is the trial's to report.
   input.spec.objective.subject_to = {{"validation_perplexity < 20", 14}};
   const auto notes = check_objective_names(input);
