@@ -19,7 +19,8 @@ class StepFixture : public TaskFixture {
       : TaskFixture(trials, options) {
     prefix = {"salloc", "--quiet", "--job-name=" + name(), fmt::format("-N{}", nodes),
               "--exclusive"};
-    // As the default of the site key runner_launch.
+    // As the study's job scripts do it.
+    environment["SLURM_PMIX_FENCE"] = "tree";
     prefix.insert(prefix.end(),
                   {"srun", "--mpi=pmix", fmt::format("-N{}", nodes), fmt::format("-n{}", nodes),
                    "--cpu-bind=none", "--overlap", "--mem=0", "--kill-on-bad-exit=1"});
