@@ -309,6 +309,8 @@ env)
     echo "export SLURM_CONF=$ETC/slurm.conf"
     echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     echo "export OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1"
+    # mixed, the default, is no barrier now and then: MPI_Init dies
+    echo "export SLURM_PMIX_FENCE=tree"
     echo "export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo"
     # shared memory between ranks only where nodes have host names of their own
     if [ "$NAMESPACES" = yes ]; then echo "export OMPI_MCA_btl=self,vader,tcp"
