@@ -88,6 +88,7 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   add_given("qos", site.qos);
   // A constraint names a kind of node, which the reducers' partition need not have.
   if (!elsewhere) add_given("constraint", site.constraint);
+  add_given("exclude", fmt::format("{}", fmt::join(site.exclude, ",")));
   if (array) {
     add("nodes", std::to_string(script.nodes_per_task));
     if (site.exclusive) {
@@ -123,6 +124,19 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   return lines;
 }
 
+/// What starts the runner, with its marks.
+std::vector<std::string> launch_words(const Site& site) {
+  if (!site.runner_launch.empty()) return site.runner_launch;
+  std::vector<std::string> words;
+  std::string_view rest = default_runner_launch;
+  while (!rest.empty()) {
+    const std::size_t space = std::min(rest.find(' '), rest.size());
+    words.emplace_back(rest.substr(0, space));
+    rest.remove_prefix(std::min(space + 1, rest.size()));
+  }
+  return words;
+}
+
 /// One word of the launch line: `{nodes}` is the number of nodes, `{cpus}` that of a node's CPUs,
 /// which only the job itself knows.
 std::string launch_word(std::string_view word, int nodes) {
@@ -142,17 +156,8 @@ std::string launch_word(std::string_view word, int nodes) {
 }
 
 std::string runner_launch(const JobScript& script) {
-  std::vector<std::string> words = script.site.runner_launch;
-  if (words.empty()) {
-    std::string_view rest = default_runner_launch;
-    while (!rest.empty()) {
-      const std::size_t space = std::min(rest.find(' '), rest.size());
-      words.emplace_back(rest.substr(0, space));
-      rest.remove_prefix(std::min(space + 1, rest.size()));
-    }
-  }
   std::string line;
-  for (const std::string& word : words) {
+  for (const std::string& word : launch_words(script.site)) {
     line += (line.empty() ? "" : " ") + launch_word(word, script.nodes_per_task);
   }
   return line;
@@ -269,6 +274,19 @@ Expected<std::string> render_job_script(const JobScript& script) {
                          {"FIRST_SLICE", std::to_string(script.first_slice)},
                          {"LAST_TASK", std::to_string(script.tasks - 1)},
                      });
+}
+
+std::vector<std::string> runner_launch_words(const Site& site, LaunchPlace place) {
+  std::vector<std::string> words = launch_words(site);
+  for (std::string& word : words) {
+    for (const auto& [mark, value] : {std::pair<std::string_view, int>("{nodes}", place.nodes),
+                                      std::pair<std::string_view, int>("{cpus}", place.cpus)}) {
+      for (std::size_t at = 0; (at = word.find(mark, at)) != std::string::npos;) {
+        word.replace(at, mark.size(), std::to_string(value));
+      }
+    }
+  }
+  return words;
 }
 
 }  // namespace slurmtune

@@ -54,4 +54,14 @@ struct JobScript {
 /// for a path that is not absolute or holds a newline, and for site options that are ours to set.
 [[nodiscard]] Expected<std::string> render_job_script(const JobScript& script);
 
+/// Where a runner is started by hand, inside an allocation.
+struct LaunchPlace {
+  int nodes = 1;
+  int cpus = 1;  ///< of one node
+};
+
+/// The argv that starts one runner rank a node, before the runner's own: site.runner_launch, or
+/// what job scripts use without it.
+[[nodiscard]] std::vector<std::string> runner_launch_words(const Site& site, LaunchPlace place);
+
 }  // namespace slurmtune

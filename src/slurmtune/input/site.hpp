@@ -18,6 +18,7 @@ struct Site {
   std::string account;
   std::string qos;
   std::string constraint;
+  std::vector<std::string> exclude;         ///< nodes that no job shall get, names or `n[1-4]`
   std::vector<std::string> sbatch_options;  ///< further options, one `--key=value` each, every job
   std::vector<std::string> array_options;   ///< the same, array jobs only (`--gpus-per-node=4`)
   std::vector<std::string> modules;         ///< shell lines at the head of every job script

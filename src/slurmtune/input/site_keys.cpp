@@ -20,13 +20,14 @@ constexpr std::array<Word, 7> submit_words{{{"auto"},
                                             {"local"}}};
 
 // What [slurm] and a site file have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 23> site_rows{{
+constexpr std::array<KeyRow, 24> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
     {"account", shape_token, "account = \"m1234\"", "Account to charge."},
     {"qos", shape_token, "qos = \"regular\"", "Quality of service."},
     {"constraint", shape_token, "constraint = \"gpu\"", "Node features asked for."},
+    {"exclude", shape_strings, "exclude = [\"n7\"]", "Nodes that no job shall get."},
     {"sbatch_options", shape_strings, "sbatch_options = [\"--licenses=scratch\"]",
      "Further sbatch options of every job."},
     {"array_options", shape_strings, "array_options = [\"--gpus-per-node=4\"]",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/core.h>
 
@@ -36,6 +37,31 @@ Expected<void> check_options(const Node* options, std::string_view path) {
   return {};
 }
 
+/// Names of nodes, or Slurm's short form of several (`n[1-4,7]`).
+Expected<void> check_exclude(const Node& node, std::string_view path) {
+  const Node* exclude = node.find("exclude");
+  if (exclude == nullptr) return {};
+  for (const Node& name : exclude->items) {
+    const bool clean = std::ranges::all_of(name.text, [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("-_.,[]").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (name.text.empty() || !clean) {
+      return fail_at(path, name.line, fmt::format("\"{}\" is no name of a node", name.text),
+                     "write exclude = [\"n7\", \"n[11-13]\"]");
+    }
+  }
+  for (const char* key : {"sbatch_options", "array_options"}) {
+    const Node* options = node.find(key);
+    for (const std::string& option : strings_of(options)) {
+      if (!option.starts_with("--exclude=") && option != "--exclude") continue;
+      return fail_at(path, options->line, fmt::format("--exclude stands in {} and in exclude", key),
+                     "write all such nodes into exclude");
+    }
+  }
+  return {};
+}
+
 Expected<void> check_shell_lines(const Node* lines, std::string_view path) {
   if (lines == nullptr) return {};
   for (const Node& line : lines->items) {
@@ -62,12 +88,14 @@ void replace_count(const Node& node, std::string_view key, std::optional<int>& f
 Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& site) {
   SLURMTUNE_CHECK(check_options(node.find("sbatch_options"), path));
   SLURMTUNE_CHECK(check_options(node.find("array_options"), path));
+  SLURMTUNE_CHECK(check_exclude(node, path));
   SLURMTUNE_CHECK(check_shell_lines(node.find("modules"), path));
   replace_text(node, "partition", site.partition);
   replace_text(node, "reducer_partition", site.reducer_partition);
   replace_text(node, "account", site.account);
   replace_text(node, "qos", site.qos);
   replace_text(node, "constraint", site.constraint);
+  replace_texts(node, "exclude", site.exclude);
   replace_texts(node, "sbatch_options", site.sbatch_options);
   replace_texts(node, "array_options", site.array_options);
   replace_texts(node, "modules", site.modules);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/execute/job_script.hpp"
 
+#include <algorithm>
+
 #include "slurmtune/execute/process.hpp"
 #include "slurmtune/execute/sbatch_directives.hpp"
 
@@ -64,6 +66,7 @@ TEST_CASE("render_job_script: an array asks for what was planned", "[execute]") 
   script.site.account = "m1234";
   script.site.qos = "regular";
   script.site.constraint = "gpu&hbm80g";
+  script.site.exclude = {"n7", "n[11-13]"};
   script.site.sbatch_options = {"--licenses=scratch"};
   script.site.array_options = {"--gpus-per-node=4"};
   CHECK(directives_of(script) ==
@@ -72,6 +75,7 @@ TEST_CASE("render_job_script: an array asks for what was planned", "[execute]") 
                                      {"account", "m1234"},
                                      {"qos", "regular"},
                                      {"constraint", "gpu&hbm80g"},
+                                     {"exclude", "n7,n[11-13]"},
                                      {"nodes", "2"},
                                      {"exclusive", ""},
                                      {"time", "00:30:00"},
@@ -150,6 +154,22 @@ TEST_CASE("render_job_script: under Slurm one runner a node, by the site's launc
   script.site.runner_launch = {"srun", "--n={nodes}x", "--it's=$HOME", "--c={cpus}!"};
   CHECK(run(*render_job_script(script), slurm)
             .starts_with("srun --n=2x --it's=$HOME --c=16!\nslurmtune-runner <--study>"));
+}
+
+TEST_CASE("runner_launch_words: as a job script starts the runner, for a call by hand",
+          "[execute]") {
+  Site site;
+  const auto words = runner_launch_words(site, {.nodes = 3, .cpus = 16});
+  CHECK(words.front() == "srun");
+  const auto has = [&](const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  CHECK(has("--nodes=3"));
+  CHECK(has("--cpus-per-task=16"));
+  CHECK(has("--cpu-bind=none"));
+  site.runner_launch = {"launch", "-N{nodes}", "{cpus}x{nodes}"};
+  CHECK(runner_launch_words(site, {.nodes = 2, .cpus = 8}) ==
+        std::vector<std::string>{"launch", "-N2", "8x2"});
 }
 
 TEST_CASE("render_job_script: a task without its predecessor's decision does not run",

@@ -170,11 +170,13 @@ TEST_CASE("parse_site: every key of the generic site is understood", "[input]") 
   const auto site = parse_site({"s.toml",
                                 "name = \"s\"\nexclusive = false\ngpu_bytes = 85e9\n"
                                 "array_options = [\"--gpus-per-node=4\"]\narray_size_max = 10\n"
+                                "exclude = [\"n7\", \"n[11-13,15]\"]\n"
                                 "min_task_minutes = 0\nrunner_launch = [\"srun\"]\n"});
   REQUIRE(site.has_value());
   CHECK_FALSE(site->exclusive);
   CHECK(site->gpu_bytes == 85e9);
   CHECK(site->array_options.size() == 1);
+  CHECK(site->exclude == std::vector<std::string>{"n7", "n[11-13,15]"});
   CHECK(site->array_size_max == 10);
   CHECK(site->min_task_minutes == 0.0);
   CHECK(site->runner_launch == std::vector<std::string>{"srun"});
