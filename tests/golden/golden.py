@@ -16,8 +16,8 @@ from golden_refusals import bad_calls, bad_input
 from golden_results import results
 from golden_suite import Suite, studies, submit_scripts, tree
 
-COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "reduce",
-            "schema"]
+COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "probe",
+            "reduce", "schema"]
 
 
 def plans(suite):

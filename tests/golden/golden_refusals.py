@@ -105,6 +105,8 @@ BAD_CALLS = {
     "reduce-unknown-stage": ["reduce", "study", "--stage", "09-nothing"],
     "reduce-without-stage": ["reduce", "study"],
     "reduce-of-no-study": ["reduce", "empty", "--stage", "final"],
+    "probe-more-nodes-than-here": ["probe", "--here", "--nodes", "4"],
+    "probe-no-number": ["probe", "--nodes", "0"],
     "unknown-schema": ["schema", "studdy"],
     "quote-in-the-place": ["submit", "study.toml", *SCRIPTS, "--dir", "my'study"],
     "quote-in-a-local-place": ["tune", "study.toml", "--submit", "local", "--dir", "my'study"],

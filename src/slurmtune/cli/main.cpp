@@ -121,9 +121,10 @@ int run(int argc, char** argv) {
   app.add_option("--log-file", log_file, "write a log to this file");
 
   Command selected;
-  for (const auto add : {add_plan_command, add_submit_command, add_tune_command, add_run_command,
-                         add_status_command, add_report_command, add_resume_command,
-                         add_cancel_command, add_reduce_command, add_schema_command}) {
+  for (const auto add :
+       {add_plan_command, add_submit_command, add_tune_command, add_run_command, add_status_command,
+        add_report_command, add_resume_command, add_cancel_command, add_probe_command,
+        add_reduce_command, add_schema_command}) {
     add(app, selected);
   }
   try {

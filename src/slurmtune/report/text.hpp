@@ -8,6 +8,7 @@
 #include "slurmtune/input/study_input.hpp"
 #include "slurmtune/plan/plan.hpp"
 #include "slurmtune/record/decision.hpp"
+#include "slurmtune/record/node.hpp"
 #include "slurmtune/study/scheduler.hpp"
 #include "slurmtune/study/study_directory.hpp"
 #include "slurmtune/study/view.hpp"
@@ -33,6 +34,10 @@ struct StatusInput {
 
 /// One line for a terminal that waits: stage, experiments done, last verdict, best so far, spent.
 [[nodiscard]] std::string progress_line(const StudyInput& input, const StudyView& view);
+
+/// What `slurmtune probe` found: a row a node, what is between them, which nodes are slow, and what
+/// to write to leave these out.
+[[nodiscard]] std::string probe_text(const ProbeResult& result, Colour colour);
 
 /// What a study came to, or how it stands.
 struct ReportInput {

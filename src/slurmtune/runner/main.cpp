@@ -14,6 +14,7 @@
 
 #include "slurmtune/base/version.hpp"
 #include "slurmtune/runner/array_task.hpp"
+#include "slurmtune/runner/node_probe.hpp"
 #include "slurmtune/runner/rank_group.hpp"
 #include "slurmtune/runner/start/rank_env.hpp"
 
@@ -47,7 +48,9 @@ std::optional<int> read_command_line(int argc, char** argv, ArrayTaskRequest& re
       "Runs the experiments of one slice of a stage: started by the study's job scripts, one rank\n"
       "a node, by srun or mpirun, or as one process by itself.\n"
       "\n"
-      "  slurmtune-runner rank-env -- PROGRAM…   becomes PROGRAM with RANK, WORLD_SIZE, … set"};
+      "  slurmtune-runner rank-env -- PROGRAM…   becomes PROGRAM with RANK, WORLD_SIZE, … set\n"
+      "  slurmtune-runner probe                  measures the nodes of its ranks, one a node; "
+      "JSON"};
   app.set_version_flag("--version", std::string(version()));
   std::string study;
   app.add_option("--study", study, "directory of the study")->required();
@@ -66,12 +69,31 @@ std::optional<int> read_command_line(int argc, char** argv, ArrayTaskRequest& re
   return std::nullopt;
 }
 
+/// `probe [--json]`; its one form is JSON, `slurmtune probe` makes it readable.
+int run_probe(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--json") continue;
+    fmt::print(stderr, "slurmtune-runner: probe: no option '{}'; there is --json\n", word);
+    return exit_invalid_input;
+  }
+  const Environment environment = own_environment();
+  auto group = RankGroup::join(environment);
+  if (!group) return fail(group.error());
+  const ProbeResult result = probe_nodes(*group, environment);
+  if (group->rank() != 0) return exit_done;
+  const auto text = render_probe(result);
+  if (!text) return fail(text.error());
+  fmt::print("{}\n", *text);
+  return exit_done;
+}
+
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "rank-env") {
     std::vector<std::string> words(argv + 2, argv + argc);
     if (!words.empty() && words.front() == "--") words.erase(words.begin());
     return run_rank_env(words);
   }
+  if (argc > 1 && std::string_view(argv[1]) == "probe") return run_probe({argv + 2, argv + argc});
   ArrayTaskRequest request;
   if (const auto code = read_command_line(argc, argv, request)) return *code;
   request.environment = own_environment();

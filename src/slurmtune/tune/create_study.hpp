@@ -35,6 +35,10 @@ struct LoadedStudy {
 /// The nodes of the Slurm allocation that this process runs in, if it does.
 [[nodiscard]] std::optional<int> held_nodes();
 
+/// A site file by its path, or by the name of one that comes with slurmtune.
+/// Errors: invalid_input.
+[[nodiscard]] Expected<Site> named_site(const std::string& site);
+
 /// Loads study.toml, the ds_config and the site file that it names.
 /// `automatic` becomes `graph` if there is a Slurm here, else `local`, or `allocation` in the
 /// foreground inside one. In an allocation the frozen site has as many lanes as fit there, and a

@@ -137,6 +137,11 @@ std::optional<int> held_nodes() {
   return count > 0 ? std::optional<int>(count) : std::nullopt;
 }
 
+Expected<Site> named_site(const std::string& site) {
+  SLURMTUNE_TRY(const SourceText source, load_site(site, fs::current_path(), "--site"));
+  return parse_site(source);
+}
+
 Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                  const StudyOptions& options) {
   std::error_code code;

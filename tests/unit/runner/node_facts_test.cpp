@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/runner/node/node_facts.hpp"
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -151,10 +152,12 @@ TEMPLATE_TEST_CASE("MatrixKernel: is a matrix product", "[runner]", float, doubl
 }
 
 TEST_CASE("probe_for_task: facts and figures of this machine, in under 2 s", "[runner]") {
-  const auto began = std::chrono::steady_clock::now();
+  // Of processor time: other programs may keep ours waiting for as long as they like.
+  const std::clock_t began = std::clock();
   const NodeRecord record = probe_for_task("here", {}, {.nvml = "/no/such/library.so"});
-  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - began;
-  CHECK(lasted.count() < 10.0);  // 2 s where the machine is not shared
+  const double each_core_s =
+      static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC / std::max(1, record.facts.cores);
+  CHECK(each_core_s < 2.0);
   CHECK(record.facts.node == "here");
   REQUIRE(record.figures.memory_bytes_per_s);
   CHECK(*record.figures.memory_bytes_per_s > 1e8);

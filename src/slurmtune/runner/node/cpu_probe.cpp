@@ -106,9 +106,8 @@ std::size_t sharers_of_cache() {
 }
 
 /// Doubles in one thread's share of each of the three arrays.
-std::size_t triad_elements(std::size_t threads) {
+std::size_t triad_elements(std::size_t threads, std::size_t array_bytes_max) {
   constexpr std::size_t least_bytes = 8U << 20U;
-  constexpr std::size_t most_bytes = 64U << 20U;  // virtual machines tell of the whole cache
   constexpr std::size_t times_cache = 4;
   constexpr std::size_t part_of_memory = 10;  // at most a tenth of what is free
   const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -120,7 +119,7 @@ std::size_t triad_elements(std::size_t threads) {
     const double left = std::max(0.0, limit->limit_bytes - limit->used_bytes);
     free_bytes = std::min(free_bytes, static_cast<std::size_t>(left));
   }
-  const std::size_t most = std::min(most_bytes, free_bytes / part_of_memory / (3 * threads));
+  const std::size_t most = std::min(array_bytes_max, free_bytes / part_of_memory / (3 * threads));
   return std::max<std::size_t>(4096, std::min(std::max(least_bytes, share), most)) / sizeof(double);
 }
 
@@ -163,19 +162,19 @@ Work matrix_work() {
 
 }  // namespace
 
-void measure_cpu(NodeFigures& figures, Seconds each) {
-  const std::size_t elements = triad_elements(own_core_numbers().size());
-  figures.memory_bytes_per_s = rate_of([=] { return triad_work(elements); }, each);
-  figures.fp32_flops = rate_of(matrix_work<float>, each);
-  figures.fp64_flops = rate_of(matrix_work<double>, each);
+void measure_cpu(NodeFigures& figures, const CpuProbe& probe) {
+  const std::size_t elements = triad_elements(own_core_numbers().size(), probe.array_bytes_max);
+  figures.memory_bytes_per_s = rate_of([=] { return triad_work(elements); }, probe.each);
+  figures.fp32_flops = rate_of(matrix_work<float>, probe.each);
+  figures.fp64_flops = rate_of(matrix_work<double>, probe.each);
 }
 
 NodeRecord probe_for_task(const std::string& node, const Environment& environment,
                           const FactSources& sources) {
-  constexpr Seconds each{0.2};
   NodeRecord record;
   record.facts = read_node_facts(node, environment, sources);
-  measure_cpu(record.figures, each);
+  constexpr CpuProbe quick{Seconds(0.2), std::size_t{16} << 20U};
+  measure_cpu(record.figures, quick);
   record.figures.no_gpu_figures_because =
       record.facts.gpus > 0 ? "not measured by a task; slurmtune probe does" : "no GPU";
   return record;
