@@ -25,15 +25,10 @@ if(SLURMTUNE_TESTS)
   slurmtune_need(Catch2 catch2)
 endif()
 
-# Optional: MPI (the runner, minitrain), libslurm (a plug-in), CUDA.
+# Optional: MPI (the runner, minitrain) and libslurm (a plug-in); CUDA is in SlurmtuneCuda.cmake.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX GLOBAL)
 find_package(Slurm QUIET GLOBAL)
-if(SLURMTUNE_CUDA)
-  set(CMAKE_CUDA_STANDARD 20)
-  enable_language(CUDA)
-  find_package(CUDAToolkit REQUIRED GLOBAL)
-endif()
 
 # What the tests of a real cluster need.
 set(SLURMTUNE_CLUSTER_PROGRAMS slurmctld slurmd munged mungekey sbatch srun squeue scontrol)

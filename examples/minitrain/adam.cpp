@@ -9,6 +9,7 @@ namespace minitrain {
 
 Adam::Adam(const AdamConfig& config, std::size_t owned_elements, DeviceMemory& memory)
     : config_{config},
+      device_{memory.device()},
       first_moments_{memory, owned_elements, Fill::zero},
       second_moments_{memory, owned_elements, Fill::zero} {}
 
@@ -26,9 +27,9 @@ void Adam::update(std::size_t first, std::span<const float> gradients,
                             .second_scale = static_cast<float>(1.0 / std::sqrt(second_correction)),
                             .decay = static_cast<float>(decay),
                             .l2 = static_cast<float>(l2)};
-  adam_update(numbers, gradients, parameters,
-              first_moments_.span().subspan(first, gradients.size()),
-              second_moments_.span().subspan(first, gradients.size()));
+  device_.adam_update(numbers, gradients, parameters,
+                      first_moments_.span().subspan(first, gradients.size()),
+                      second_moments_.span().subspan(first, gradients.size()));
 }
 
 }  // namespace minitrain

@@ -34,6 +34,7 @@ class Adam {
 
  private:
   AdamConfig config_;
+  Device& device_;
   std::uint64_t step_ = 0;
   Tensor first_moments_;
   Tensor second_moments_;

@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "gradients.hpp"
 
-#include <algorithm>
-
-#include "kernels.hpp"
+#include "collectives.hpp"
 
 namespace minitrain {
 namespace {
 
 /// Sums a bucket over the ranks, in place. Returns where this rank's own section then lies.
-float* sum_own_section(const Bucket& bucket, bool reduce_scatter, const Ranks& ranks,
-                       float* buffer) {
-  const int section = static_cast<int>(bucket.section);
+float* sum_bucket(Device& device, const Bucket& bucket, bool reduce_scatter, const Ranks& ranks,
+                  float* buffer) {
+  const std::span<float> values{buffer, bucket.section * ranks.size()};
   if (reduce_scatter) {
-    MPI_Reduce_scatter_block(MPI_IN_PLACE, buffer, section, MPI_FLOAT, MPI_SUM, ranks.communicator);
-    return buffer;  // in place, the result begins the receive buffer on every rank
+    sum_own_section(device, ranks, values);
+    return buffer;
   }
-  MPI_Allreduce(MPI_IN_PLACE, buffer, section * ranks.count, MPI_FLOAT, MPI_SUM,
-                ranks.communicator);
+  sum_over_ranks(device, ranks, values);
   return buffer + ranks.index() * bucket.section;
 }
 
 /// Copies one piece of every rank's shard from a unit's gradients to its place in the buffer.
-void copy_piece(const ShardLayout& layout, const Bucket& bucket, const BucketPiece& piece,
-                const float* unit_gradients, float* buffer) {
+void copy_piece(Device& device, const ShardLayout& layout, const Bucket& bucket,
+                const BucketPiece& piece, const float* unit_gradients, float* buffer) {
   const std::size_t shard = layout.units()[piece.unit].shard_elements;
   for (std::size_t rank = 0; rank < layout.ranks(); ++rank) {
-    std::copy_n(unit_gradients + rank * shard + piece.first, piece.count,
+    device.copy({unit_gradients + rank * shard + piece.first, piece.count},
                 buffer + rank * bucket.section + piece.at);
   }
 }
@@ -53,10 +50,10 @@ void WholeGradients::finish_step() {
   Tensor buffer(memory_, buffer_elements(layout_, buckets_));
   for (const Bucket& bucket : buckets_) {
     for (const BucketPiece& piece : bucket.pieces) {
-      copy_piece(layout_, bucket, piece, begin(piece.unit), buffer.data());
+      copy_piece(memory_.device(), layout_, bucket, piece, begin(piece.unit), buffer.data());
     }
     const bool reduce_scatter = zero_.stage > 0 && zero_.reduce_scatter;
-    const float* own = sum_own_section(bucket, reduce_scatter, ranks_, buffer.data());
+    const float* own = sum_bucket(memory_.device(), bucket, reduce_scatter, ranks_, buffer.data());
     if (zero_.stage > 0) {
       store_average(bucket, own, ranks_.index());
       continue;
@@ -71,8 +68,8 @@ void WholeGradients::store_average(const Bucket& bucket, const float* sums, std:
   for (const BucketPiece& piece : bucket.pieces) {
     float* shard = begin(piece.unit) + rank * layout_.units()[piece.unit].shard_elements;
     const std::span<float> target{shard + piece.first, piece.count};
-    std::copy_n(sums + piece.at, piece.count, target.data());
-    scale(1.0F / static_cast<float>(ranks_.count), target);
+    memory_.device().copy({sums + piece.at, piece.count}, target.data());
+    memory_.device().scale(1.0F / static_cast<float>(ranks_.count), target);
   }
 }
 
@@ -105,7 +102,7 @@ void PartitionedGradients::end(std::size_t unit) {
   for (bool pending = true; pending;) {
     const Bucket& bucket = buckets_[open_bucket_];
     const BucketPiece& piece = bucket.pieces[open_piece_];
-    copy_piece(layout_, bucket, piece, unit_gradients_.data(), buffer_.data());
+    copy_piece(memory_.device(), layout_, bucket, piece, unit_gradients_.data(), buffer_.data());
     pending = piece.first + piece.count < layout_.units()[unit].shard_elements;
     if (++open_piece_ == bucket.pieces.size()) {
       reduce(bucket);
@@ -117,12 +114,13 @@ void PartitionedGradients::end(std::size_t unit) {
 }
 
 void PartitionedGradients::reduce(const Bucket& bucket) {
-  float* sums = sum_own_section(bucket, zero_.reduce_scatter, ranks_, buffer_.data());
+  Device& device = memory_.device();
+  float* sums = sum_bucket(device, bucket, zero_.reduce_scatter, ranks_, buffer_.data());
   const std::span<float> section{sums, bucket.section};
-  scale(1.0F / static_cast<float>(ranks_.count), section);
+  device.scale(1.0F / static_cast<float>(ranks_.count), section);
   for (const BucketPiece& piece : bucket.pieces) {
     float* shard = shards_.data() + layout_.units()[piece.unit].shard_offset + piece.first;
-    add(section.subspan(piece.at, piece.count), {shard, piece.count});
+    device.add(section.subspan(piece.at, piece.count), {shard, piece.count});
   }
 }
 

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "device_plugin.hpp"
 #include "ds_config.hpp"
 #include "memory.hpp"
 #include "options.hpp"
@@ -74,13 +77,36 @@ int write_model_info(Trainer& trainer, const DsConfig& config, const Ranks& rank
   return all_well(problem, ranks) ? 0 : exit_failure;
 }
 
+/// This rank's place among those of its node.
+int local_rank(const Ranks& ranks) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(ranks.communicator, MPI_COMM_TYPE_SHARED, ranks.rank, MPI_INFO_NULL, &node);
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  return rank;
+}
+
+/// The GPU that the options ask for; none = the processor. Errors: there is none, and it is a must.
+Expected<std::unique_ptr<Device>> choose_gpu(const Options& options, const Ranks& ranks) {
+  if (options.device == DeviceKind::cpu) return std::unique_ptr<Device>();
+  auto device = load_cuda_device(local_rank(ranks));
+  if (device || options.device == DeviceKind::cuda) return device;
+  return std::unique_ptr<Device>();
+}
+
 int train(const Options& options, const DsConfig& config, const Ranks& ranks) {
-  DeviceMemory memory(options.memory_limit_bytes);
+  const auto gpu = choose_gpu(options, ranks);
+  if (!all_well(gpu ? "" : "--device cuda: " + gpu.error(), ranks)) return exit_failure;
+  Device& device = *gpu ? **gpu : cpu_device();
+  DeviceMemory memory(options.memory_limit_bytes, device);
   Trainer trainer(options, config, ranks, memory);
   if (config.model_info_path) return write_model_info(trainer, config, ranks);
 
   const char* metrics = ranks.rank == 0 ? std::getenv("SLURMTUNE_METRICS") : nullptr;
-  const RunFacts facts = {trainer.parameters(), options.memory_limit_bytes};
+  const auto capacity_bytes =
+      options.memory_limit_bytes ? options.memory_limit_bytes : device.capacity_bytes();
+  const RunFacts facts = {trainer.parameters(), capacity_bytes, device.name()};
   auto report = Report::open(config, facts, metrics == nullptr ? "" : metrics);
   if (!all_well(report ? "" : report.error(), ranks)) return exit_failure;
   if (ranks.rank == 0) report->begin(ranks.size());
@@ -103,6 +129,8 @@ int run(const Options& options, const Ranks& ranks) {
     return train(options, *config, ranks);
   } catch (const OutOfMemoryError& error) {
     abort_all(ranks, fmt::format("minitrain.OutOfMemoryError: {}", error.what()));
+  } catch (const std::runtime_error& error) {
+    abort_all(ranks, fmt::format("minitrain.DeviceError: {}", error.what()));
   }
 }
 

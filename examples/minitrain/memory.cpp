@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace minitrain {
 namespace {
-
-constexpr std::size_t alignment_bytes = 64;
 
 std::string out_of_memory_text(std::uint64_t wanted_bytes, std::uint64_t allocated_bytes,
                                std::optional<std::uint64_t> limit_bytes) {
@@ -48,9 +45,7 @@ float* DeviceMemory::allocate(std::uint64_t bytes) {
   if (limit_bytes_ && bytes > *limit_bytes_ - std::min(allocated_bytes_, *limit_bytes_)) {
     throw OutOfMemoryError(out_of_memory_text(bytes, allocated_bytes_, limit_bytes_));
   }
-  // aligned_alloc wants a size that is a multiple of the alignment; only what was asked counts.
-  const std::size_t rounded = (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
-  auto* data = static_cast<float*>(std::aligned_alloc(alignment_bytes, rounded));
+  float* data = device_.allocate(bytes);
   if (data == nullptr) {
     throw OutOfMemoryError(out_of_memory_text(bytes, allocated_bytes_, limit_bytes_));
   }
@@ -60,7 +55,7 @@ float* DeviceMemory::allocate(std::uint64_t bytes) {
 }
 
 void DeviceMemory::release(float* data, std::uint64_t bytes) noexcept {
-  std::free(data);
+  device_.release(data);
   allocated_bytes_ -= bytes;
 }
 
@@ -92,7 +87,9 @@ void Tensor::reset() noexcept {
   elements_ = 0;
 }
 
-void Tensor::zero() { std::fill_n(data_, elements_, 0.0F); }
+void Tensor::zero() {
+  if (data_ != nullptr) memory_->device().zero(span());
+}
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   double number = 0;

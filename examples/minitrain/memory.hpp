@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "device.hpp"
+
 namespace minitrain {
 
 /// The device is full. An exception, unlike our other errors: an allocation can fail anywhere in
@@ -23,21 +25,24 @@ class OutOfMemoryError : public std::runtime_error {
 class DeviceMemory {
  public:
   /// Without a limit everything is counted and nothing refused.
-  explicit DeviceMemory(std::optional<std::uint64_t> limit_bytes) : limit_bytes_{limit_bytes} {}
+  explicit DeviceMemory(std::optional<std::uint64_t> limit_bytes, Device& device = cpu_device())
+      : limit_bytes_{limit_bytes}, device_{device} {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   [[nodiscard]] std::optional<std::uint64_t> limit_bytes() const { return limit_bytes_; }
+  [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_bytes_; }
   [[nodiscard]] std::uint64_t peak_bytes() const { return peak_bytes_; }
 
  private:
   friend class Tensor;
-  /// Throws OutOfMemoryError beyond the limit, or when the host itself has no more.
+  /// Throws OutOfMemoryError beyond the limit, or when the device itself has no more.
   [[nodiscard]] float* allocate(std::uint64_t bytes);
   void release(float* data, std::uint64_t bytes) noexcept;
 
   std::optional<std::uint64_t> limit_bytes_;
+  Device& device_;
   std::uint64_t allocated_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
 };

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "chance.hpp"
-#include "kernels.hpp"
 
 namespace minitrain {
 namespace {
@@ -55,24 +53,29 @@ float initial_value(const ModelShape& shape, std::uint64_t seed, std::size_t uni
 }
 
 ResidualMlp::ResidualMlp(const ModelShape& shape, Checkpointing checkpointing, DeviceMemory& memory)
-    : shape_{shape}, checkpointing_{checkpointing}, memory_{memory}, gemm_{memory} {}
+    : shape_{shape},
+      checkpointing_{checkpointing},
+      memory_{memory},
+      device_{memory.device()},
+      product_{device_.make_product(memory)} {}
 
 void ResidualMlp::linear_forward(const float* input, GemmShape shape, const float* weights,
                                  float* output, Accumulate accumulate) {
-  gemm_.multiply(shape, MatrixView::row_major(input, shape.depth),
-                 MatrixView::row_major(weights, shape.columns), output, accumulate);
-  add_bias({output, shape.rows * shape.columns}, bias_of(weights, shape.depth, shape.columns));
+  product_->multiply(shape, MatrixView::row_major(input, shape.depth),
+                     MatrixView::row_major(weights, shape.columns), output, accumulate);
+  device_.add_bias({output, shape.rows * shape.columns},
+                   bias_of(weights, shape.depth, shape.columns));
 }
 
 void ResidualMlp::linear_backward(const float* input, std::span<const float> output_gradient,
                                   GemmShape shape, float* weight_gradients) {
   // dW (in x out) += input^T (in x rows) dY (rows x out)
-  gemm_.multiply({shape.depth, shape.columns, shape.rows},
-                 MatrixView::row_major(input, shape.depth).transposed(),
-                 MatrixView::row_major(output_gradient.data(), shape.columns), weight_gradients,
-                 Accumulate::yes);
-  accumulate_column_sums(output_gradient,
-                         {weight_gradients + shape.depth * shape.columns, shape.columns});
+  product_->multiply({shape.depth, shape.columns, shape.rows},
+                     MatrixView::row_major(input, shape.depth).transposed(),
+                     MatrixView::row_major(output_gradient.data(), shape.columns), weight_gradients,
+                     Accumulate::yes);
+  device_.accumulate_column_sums(output_gradient,
+                                 {weight_gradients + shape.depth * shape.columns, shape.columns});
 }
 
 void ResidualMlp::forward_inner(const float* weights, BlockTrace& trace) {
@@ -80,7 +83,7 @@ void ResidualMlp::forward_inner(const float* weights, BlockTrace& trace) {
   linear_forward(trace.input.data(), {rows_, shape_.inner(), shape_.hidden}, weights,
                  trace.inner.data(), Accumulate::no);
   trace.activated = Tensor(memory_, rows_ * shape_.inner());
-  activate(trace.inner.span(), trace.activated.span());
+  device_.activate(trace.inner.span(), trace.activated.span());
 }
 
 double ResidualMlp::forward(std::span<const float> inputs, std::span<const float> targets,
@@ -101,7 +104,7 @@ double ResidualMlp::forward(std::span<const float> inputs, std::span<const float
     trace.input = std::move(stream);
     forward_inner(first, trace);
     stream = Tensor(memory_, rows * hidden);
-    std::copy_n(trace.input.data(), trace.input.size(), stream.data());
+    device_.copy(trace.input.span(), stream.data());
     linear_forward(trace.activated.data(), {rows, hidden, shape_.inner()}, second, stream.data(),
                    Accumulate::yes);
     parameters.release(layer + 1);
@@ -117,12 +120,12 @@ double ResidualMlp::forward(std::span<const float> inputs, std::span<const float
   linear_forward(last_hidden_.data(), {rows, shape_.input, hidden}, parameters.acquire(output_unit),
                  outputs_.data(), Accumulate::no);
   parameters.release(output_unit);
-  return squared_error(outputs_.span(), targets_);
+  return device_.squared_error(outputs_.span(), targets_);
 }
 
 void ResidualMlp::backward(float loss_factor, ParameterSource& parameters,
                            GradientSink& gradients) {
-  squared_error_backward(2.0F * loss_factor, targets_, outputs_.span());
+  device_.squared_error_backward(2.0F * loss_factor, targets_, outputs_.span());
   const std::size_t output_unit = shape_.layers + 1;
   const GemmShape output_shape = {rows_, shape_.input, shape_.hidden};
   linear_backward(last_hidden_.data(), outputs_.span(), output_shape, gradients.begin(output_unit));
@@ -130,10 +133,10 @@ void ResidualMlp::backward(float loss_factor, ParameterSource& parameters,
   last_hidden_.reset();
   Tensor gradient(memory_, rows_ * shape_.hidden);
   const float* output_weights = parameters.acquire(output_unit);
-  gemm_.multiply({rows_, shape_.hidden, shape_.input},
-                 MatrixView::row_major(outputs_.data(), shape_.input),
-                 MatrixView::row_major(output_weights, shape_.input).transposed(), gradient.data(),
-                 Accumulate::no);
+  product_->multiply({rows_, shape_.hidden, shape_.input},
+                     MatrixView::row_major(outputs_.data(), shape_.input),
+                     MatrixView::row_major(output_weights, shape_.input).transposed(),
+                     gradient.data(), Accumulate::no);
   parameters.release(output_unit);
   outputs_.reset();
   for (std::size_t layer = shape_.layers; layer-- > 0;) {
@@ -158,17 +161,17 @@ void ResidualMlp::backward_block(std::size_t layer, Tensor& gradient, ParameterS
   linear_backward(trace.activated.data(), gradient.span(), {rows_, hidden, inner},
                   weight_gradients + second);
   // The gradient of the activated values takes the place of the values themselves.
-  gemm_.multiply({rows_, inner, hidden}, MatrixView::row_major(gradient.data(), hidden),
-                 MatrixView::row_major(weights + second, hidden).transposed(),
-                 trace.activated.data(), Accumulate::no);
-  activate_backward(trace.inner.span(), trace.activated.span());
+  product_->multiply({rows_, inner, hidden}, MatrixView::row_major(gradient.data(), hidden),
+                     MatrixView::row_major(weights + second, hidden).transposed(),
+                     trace.activated.data(), Accumulate::no);
+  device_.activate_backward(trace.inner.span(), trace.activated.span());
   linear_backward(trace.input.data(), trace.activated.span(), {rows_, inner, hidden},
                   weight_gradients);
   gradients.end(unit);
   // The residual connection passes the gradient on as it is; the block's own share is added.
-  gemm_.multiply({rows_, hidden, inner}, MatrixView::row_major(trace.activated.data(), inner),
-                 MatrixView::row_major(weights, inner).transposed(), gradient.data(),
-                 Accumulate::yes);
+  product_->multiply({rows_, hidden, inner}, MatrixView::row_major(trace.activated.data(), inner),
+                     MatrixView::row_major(weights, inner).transposed(), gradient.data(),
+                     Accumulate::yes);
   parameters.release(unit);
 }
 

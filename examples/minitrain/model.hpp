@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "gemm.hpp"
+#include "device.hpp"
 #include "memory.hpp"
 
 namespace minitrain {
@@ -81,7 +82,8 @@ class ResidualMlp {
   ModelShape shape_;
   Checkpointing checkpointing_;
   DeviceMemory& memory_;
-  Gemm gemm_;
+  Device& device_;
+  std::unique_ptr<MatrixProduct> product_;
   std::size_t rows_ = 0;
   std::span<const float> inputs_;
   std::span<const float> targets_;

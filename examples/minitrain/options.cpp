@@ -26,6 +26,7 @@ constexpr const char* footer =
 struct RawFlags {
   std::string deepspeed;
   std::string memory_limit;
+  std::string device = "auto";
   std::uint64_t fail_at_step = 0;
   std::string fail_kind;
   int fail_rank = 0;
@@ -67,6 +68,10 @@ void add_run_flags(CLI::App& app, Options& options, RawFlags& raw) {
   app.add_option("--memory-limit", raw.memory_limit,
                  "device memory of a rank, e.g. 48MiB or 1GiB; no limit when absent")
       ->type_name("BYTES");
+  app.add_option("--device", raw.device,
+                 "cpu, cuda (the local rank's GPU), or auto: a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--local_rank,--local-rank", raw.local_rank, "accepted and ignored");
 }
 
@@ -114,6 +119,8 @@ std::string finish_options(const RawFlags& raw, Options& options) {
                          raw.memory_limit);
     }
   }
+  if (raw.device == "cpu") options.device = DeviceKind::cpu;
+  if (raw.device == "cuda") options.device = DeviceKind::cuda;
   if (!raw.fail_kind.empty()) {
     const std::map<std::string_view, FailKind> kinds = {{"crash", FailKind::crash},
                                                         {"hang", FailKind::hang},

@@ -25,6 +25,9 @@ struct StepDelay {
   std::optional<int> rank;  ///< every rank when empty
 };
 
+/// `automatic`: a GPU where there is one and minitrain was built with CUDA, else the processor.
+enum class DeviceKind { automatic, cpu, cuda };
+
 struct Options {
   std::string ds_config_file;
   std::uint64_t steps = 20;
@@ -33,6 +36,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> memory_limit_bytes;
   bool activation_checkpointing = false;
+  DeviceKind device = DeviceKind::automatic;
   std::optional<FaultPlan> fault;
   StepDelay delay;
 };

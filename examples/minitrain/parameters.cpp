@@ -3,7 +3,23 @@
 
 #include <algorithm>
 
+#include "collectives.hpp"
+
 namespace minitrain {
+namespace {
+
+/// Sets `values` to those of `unit` from its element `first` on; beyond its elements they stay.
+void set_initial(Device& device, const Unit& place, std::size_t unit, std::size_t first,
+                 const InitialValue& initial, std::span<float> values) {
+  const std::size_t count =
+      std::min(values.size(), place.elements - std::min(place.elements, first));
+  std::vector<float> staged(device.memory_is_host() ? 0 : count);
+  float* host = device.memory_is_host() ? values.data() : staged.data();
+  for (std::size_t i = 0; i < count; ++i) host[i] = initial(unit, first + i);
+  if (!device.memory_is_host()) device.upload(staged, values.data());
+}
+
+}  // namespace
 
 ReplicatedParameters::ReplicatedParameters(const ShardLayout& layout, const ZeroConfig& zero,
                                            const Ranks& ranks, DeviceMemory& memory,
@@ -15,8 +31,9 @@ ReplicatedParameters::ReplicatedParameters(const ShardLayout& layout, const Zero
       buckets_{plan_buckets(layout, zero.allgather_bucket_size, UnitOrder::forward)},
       parameters_{memory, layout.padded_elements(), Fill::zero} {
   for (std::size_t unit = 0; unit < layout.units().size(); ++unit) {
-    float* values = parameters_.data() + layout.units()[unit].offset;
-    for (std::size_t i = 0; i < layout.units()[unit].elements; ++i) values[i] = initial(unit, i);
+    const Unit& place = layout.units()[unit];
+    set_initial(memory.device(), place, unit, 0, initial,
+                {parameters_.data() + place.offset, place.elements});
   }
 }
 
@@ -35,19 +52,20 @@ std::span<float> ReplicatedParameters::owned(std::size_t unit) {
 
 void ReplicatedParameters::publish() {
   if (!partitioned_ || ranks_.count == 1) return;
+  Device& device = memory_.device();
   Tensor buffer(memory_, buffer_elements(layout_, buckets_));
   for (const Bucket& bucket : buckets_) {
     for (const BucketPiece& piece : bucket.pieces) {
       const float* source = owned(piece.unit).data() + piece.first;
-      std::copy_n(source, piece.count, buffer.data() + ranks_.index() * bucket.section + piece.at);
+      device.copy({source, piece.count},
+                  buffer.data() + ranks_.index() * bucket.section + piece.at);
     }
-    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer.data(),
-                  static_cast<int>(bucket.section), MPI_FLOAT, ranks_.communicator);
+    gather_sections(device, ranks_, buffer.span().first(bucket.section * ranks_.size()));
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == ranks_.index()) continue;
       for (const BucketPiece& piece : bucket.pieces) {
         const Unit& place = layout_.units()[piece.unit];
-        std::copy_n(buffer.data() + rank * bucket.section + piece.at, piece.count,
+        device.copy({buffer.data() + rank * bucket.section + piece.at, piece.count},
                     parameters_.data() + place.offset + rank * place.shard_elements + piece.first);
       }
     }
@@ -64,12 +82,9 @@ PartitionedParameters::PartitionedParameters(const ShardLayout& layout, const Ze
       shards_{memory, layout.shard_elements(), Fill::zero},
       gathered_(layout.units().size()) {
   for (std::size_t unit = 0; unit < layout.units().size(); ++unit) {
-    const std::span<float> shard = owned(unit);
-    const std::size_t first = ranks.index() * layout.units()[unit].shard_elements;
-    const std::size_t elements = layout.units()[unit].elements;
-    for (std::size_t i = 0; i < shard.size() && first + i < elements; ++i) {
-      shard[i] = initial(unit, first + i);
-    }
+    const Unit& place = layout.units()[unit];
+    set_initial(memory.device(), place, unit, ranks.index() * place.shard_elements, initial,
+                {shards_.data() + place.shard_offset, place.shard_elements});
   }
 }
 
@@ -78,16 +93,10 @@ const float* PartitionedParameters::acquire(std::size_t unit) {
   const float* shard = owned(unit).data();
   gathered_[unit] = Tensor(memory_, place.padded_elements);
   float* whole = gathered_[unit].data();
-  std::vector<int> counts(ranks_.size());
-  std::vector<int> offsets(ranks_.size());
   for (std::size_t first = 0; first < place.shard_elements; first += section_max_) {
     const std::size_t count = std::min(section_max_, place.shard_elements - first);
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      counts[rank] = static_cast<int>(count);
-      offsets[rank] = static_cast<int>(rank * place.shard_elements + first);
-    }
-    MPI_Allgatherv(shard + first, static_cast<int>(count), MPI_FLOAT, whole, counts.data(),
-                   offsets.data(), MPI_FLOAT, ranks_.communicator);
+    gather_into(memory_.device(), ranks_, {shard + first, count}, {first, place.shard_elements},
+                whole);
   }
   return whole;
 }

@@ -61,6 +61,7 @@ void Report::begin(std::size_t ranks) {
                   "gradient_accumulation_steps={} params={}",
                   ranks, config_.zero.stage, config_.batch.global, config_.batch.micro,
                   config_.batch.accumulation, facts_.parameters));
+  if (!facts_.device.empty()) plain_line(fmt::format("minitrain: device={}", facts_.device));
   progress(0);
 }
 

@@ -25,7 +25,8 @@ struct StepOutcome {
 /// What stays the same over the run.
 struct RunFacts {
   std::size_t parameters;
-  std::optional<std::uint64_t> memory_limit_bytes;
+  std::optional<std::uint64_t> memory_limit_bytes;  ///< or the device's memory
+  std::string device;                               ///< its name; "" = the processor
 };
 
 /// Tells of the run on rank 0: DeepSpeed's lines on stdout, each flushed, and metrics to a file.

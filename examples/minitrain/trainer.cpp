@@ -35,20 +35,29 @@ Trainer::Trainer(const Options& options, const DsConfig& config, const Ranks& ra
             config.zero.stage == 0 ? layout_.padded_elements() : layout_.shard_elements(), memory},
       model_{options.model, checkpointing_of(options, config), memory},
       inputs_{memory, rows() * options.model.input},
-      targets_{memory, rows() * options.model.input} {}
+      targets_{memory, rows() * options.model.input},
+      staged_(memory.device().memory_is_host() ? 0 : 2 * rows() * options.model.input) {}
 
-void Trainer::load_micro_batch(std::uint64_t step, std::size_t micro_batch) {
+void Trainer::load_micro_batch(std::uint64_t step, std::size_t micro_batch, Spoil spoil) {
   const Batch& batch = config_.batch;
   const SampleShape shape = {options_.sequence, options_.model.input};
   const std::size_t sample_elements = shape.sequence * shape.input;
   const std::uint64_t first = (step - 1) * batch.global +
                               micro_batch * batch.micro * ranks_.size() +
                               ranks_.index() * batch.micro;
+  const bool direct = staged_.empty();
+  const std::span<float> staged{staged_};
+  const std::span<float> inputs = direct ? inputs_.span() : staged.first(inputs_.size());
+  const std::span<float> targets = direct ? targets_.span() : staged.last(targets_.size());
   for (std::size_t i = 0; i < batch.micro; ++i) {
     make_sample(options_.seed, first + i, shape,
-                inputs_.span().subspan(i * sample_elements, sample_elements),
-                targets_.span().subspan(i * sample_elements, sample_elements));
+                inputs.subspan(i * sample_elements, sample_elements),
+                targets.subspan(i * sample_elements, sample_elements));
   }
+  if (spoil == Spoil::loss) inputs[0] = std::numeric_limits<float>::quiet_NaN();
+  if (direct) return;
+  memory_.device().upload(inputs, inputs_.data());
+  memory_.device().upload(targets, targets_.data());
 }
 
 StepOutcome Trainer::train_step(std::uint64_t step) {
@@ -62,13 +71,13 @@ StepOutcome Trainer::train_step(std::uint64_t step) {
       static_cast<float>(1.0 / (outputs * static_cast<double>(config_.batch.accumulation)));
   double squared_error = 0;
   for (std::size_t i = 0; i < config_.batch.accumulation; ++i) {
-    load_micro_batch(step, i);
-    if (spoil == Spoil::loss) inputs_.data()[0] = std::numeric_limits<float>::quiet_NaN();
+    load_micro_batch(step, i, spoil);
     squared_error += model_.forward(inputs_.span(), targets_.span(), rows(), *parameters_);
     model_.backward(loss_factor, *parameters_, *gradients_);
   }
   gradients_->finish_step();
   update_parameters();
+  memory_.device().finish();
   return gather_outcome(step, MPI_Wtime() - started_s, squared_error);
 }
 
@@ -108,7 +117,7 @@ StepOutcome Trainer::gather_outcome(std::uint64_t step, double step_s, double sq
 }
 
 std::uint64_t Trainer::measure_activation_bytes() {
-  load_micro_batch(1, 0);
+  load_micro_batch(1, 0, Spoil::nothing);
   const std::uint64_t before = memory_.allocated_bytes();
   const double squared_error =
       model_.forward(inputs_.span(), targets_.span(), rows(), *parameters_);

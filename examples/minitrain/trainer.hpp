@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "adam.hpp"
 #include "ds_config.hpp"
@@ -31,7 +33,7 @@ class Trainer {
   [[nodiscard]] std::uint64_t measure_activation_bytes();
 
  private:
-  void load_micro_batch(std::uint64_t step, std::size_t micro_batch);
+  void load_micro_batch(std::uint64_t step, std::size_t micro_batch, Spoil spoil);
   void update_parameters();
   [[nodiscard]] StepOutcome gather_outcome(std::uint64_t step, double step_s, double squared_error);
   [[nodiscard]] std::size_t rows() const { return config_.batch.micro * options_.sequence; }
@@ -47,6 +49,7 @@ class Trainer {
   ResidualMlp model_;
   Tensor inputs_;
   Tensor targets_;
+  std::vector<float> staged_;  ///< inputs and targets, where the host cannot write tensors
 };
 
 }  // namespace minitrain

@@ -106,8 +106,8 @@ std::filesystem::path program_directory() {
 }
 
 Expected<void> freeze_programs(const std::filesystem::path& bin) {
-  constexpr std::array<std::string_view, 4> names{"slurmtune", "slurmtune-runner", "minitrain",
-                                                  "slurmtune-libslurm.so"};
+  constexpr std::array<std::string_view, 5> names{"slurmtune", "slurmtune-runner", "minitrain",
+                                                  "slurmtune-libslurm.so", "minitrain-cuda.so"};
   const fs::path directory = program_directory();
   std::error_code code;
   for (const std::string_view name : names) {
