@@ -12,7 +12,8 @@ endif()
 if(NOT SLURMTUNE_CUDA MATCHES "^(AUTO|ON)$")
   message(FATAL_ERROR "SLURMTUNE_CUDA=${SLURMTUNE_CUDA}: write AUTO, ON or OFF")
 endif()
-if(SLURMTUNE_CUDA STREQUAL "AUTO" AND (SLURMTUNE_SANITIZE OR SLURMTUNE_COVERAGE OR SLURMTUNE_CLANG_TIDY))
+if(SLURMTUNE_CUDA STREQUAL "AUTO"
+   AND (SLURMTUNE_SANITIZE OR SLURMTUNE_COVERAGE OR SLURMTUNE_CLANG_TIDY))
   set(SLURMTUNE_CUDA_MISSING "left out of instrumented builds")
   return()
 endif()
@@ -24,8 +25,8 @@ if(NOT SLURMTUNE_NVCC)
   set(SLURMTUNE_CUDA_MISSING "nvcc not found")
   # In CI what is not compiled would rot.
   if(SLURMTUNE_CUDA STREQUAL "ON" OR "$ENV{CI}" STREQUAL "true")
-    message(FATAL_ERROR "nvcc was not found: put it on PATH or set CUDA_HOME, or leave CUDA out with "
-                        "-D SLURMTUNE_CUDA=OFF")
+    message(FATAL_ERROR "nvcc was not found: put it on PATH or set CUDA_HOME, or leave CUDA out "
+                        "with -D SLURMTUNE_CUDA=OFF")
   endif()
   return()
 endif()

@@ -117,8 +117,17 @@ Expected<ProbeResult> run_probe(const ProbeArguments& arguments) {
   }
   // A launcher may say something of its own before.
   const std::size_t begin = result.out.find("{\"");
-  return parse_probe(std::string_view(result.out).substr(std::min(begin, result.out.size())),
-                     "what the probe printed");
+  const std::string_view json =
+      std::string_view(result.out).substr(std::min(begin, result.out.size()));
+  SLURMTUNE_TRY(ProbeResult found, parse_probe(json, "what the probe printed"));
+  const auto nodes = static_cast<int>(found.nodes.size());
+  if (arguments.nodes > 0 && nodes != arguments.nodes) {
+    found.notes.push_back(fmt::format(
+        "{} nodes were asked for, and {} answered: the site's runner_launch does not say "
+        "--nodes={{nodes}} --ntasks={{nodes}}",
+        arguments.nodes, nodes));
+  }
+  return found;
 }
 
 }  // namespace
