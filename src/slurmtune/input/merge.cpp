@@ -273,7 +273,10 @@ Expected<void> merge_user_batch(const Merge& merge) {
 void merge_model(const Merge& merge) {
   ModelSpec& model = merge.spec.model;
   model = merge.config.model;
-  for (const auto& [key, field] : {std::pair{"params", &model.params}, {"hidden", &model.hidden}}) {
+  for (const auto& [key, field] : {std::pair{"params", &model.params},
+                                   {"hidden", &model.hidden},
+                                   {"layers", &model.layers},
+                                   {"sequence_length", &model.sequence_length}}) {
     const Node* ours = merge.key("model", key);
     if (ours == nullptr) continue;
     if (*field && **field != ours->as_real()) {
@@ -366,6 +369,8 @@ Expected<void> read_generic_batch(const Node& study, StudySpec& spec) {
   if (const Node* model = study.find("model")) {
     spec.model.params = real_at(*model, "params");
     spec.model.hidden = real_at(*model, "hidden");
+    spec.model.layers = real_at(*model, "layers");
+    spec.model.sequence_length = real_at(*model, "sequence_length");
   }
   const Node* batch = study.find("batch");
   if (batch == nullptr) return {};

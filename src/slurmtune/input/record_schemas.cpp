@@ -130,7 +130,8 @@ Json verdict_line() {
                  {"steps", steps, may_be_absent},
                  {"metrics", metrics, may_be_absent},
                  {"hardware", hardware, may_be_absent},
-                 {"source", text(), may_be_absent}});
+                 {"source", text(), may_be_absent},
+                 {"note", text(), may_be_absent}});
 }
 
 Json task_start_line() {

@@ -31,12 +31,11 @@ constexpr std::array<Word, 8> role_words{{{"zero_stage"},
                                           {"prefetch_bucket_size"},
                                           {"activation_checkpointing"},
                                           {"offload"}}};
-constexpr std::string_view own_metrics = "\"metrics_file\" or \"pattern\"";
 constexpr std::array<Word, 7> source_words{{{"deepspeed"},
-                                            {"hf", own_metrics},
-                                            {"megatron", own_metrics},
-                                            {"nanotron", own_metrics},
-                                            {"torchtitan", own_metrics},
+                                            {"hf"},
+                                            {"megatron"},
+                                            {"nanotron"},
+                                            {"torchtitan"},
                                             {"metrics_file"},
                                             {"pattern"}}};
 constexpr std::string_view own_strategies = "\"auto\", \"deepspeed\" or \"grid\"";
@@ -120,9 +119,11 @@ constexpr std::array<KeyRow, 3> batch_rows{{
 }};
 constexpr KeyTable batch_table{"[batch]", "batch.", batch_rows};
 
-constexpr std::array<KeyRow, 2> model_rows{{
+constexpr std::array<KeyRow, 4> model_rows{{
     {"params", shape_real, "params = 774030080", "Parameters of the model.", size_bounds},
     {"hidden", shape_real, "hidden = 1280", "Hidden size of the model.", size_bounds},
+    {"layers", shape_real, "layers = 36", "Layers of the model.", size_bounds},
+    {"sequence_length", shape_real, "sequence_length = 1024", "Tokens of one sample.", size_bounds},
 }};
 constexpr KeyTable model_table{"[model]", "model.", model_rows};
 

@@ -64,6 +64,8 @@ struct BatchSpec {
 struct ModelSpec {
   std::optional<double> params;
   std::optional<double> hidden;
+  std::optional<double> layers;
+  std::optional<double> sequence_length;  ///< tokens of a sample
 };
 
 /// One [[parameter]].

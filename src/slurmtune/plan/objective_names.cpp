@@ -31,8 +31,10 @@ std::vector<std::string> known_names(const StudySpec& spec) {
       known.emplace_back(name);
     }
   }
-  // What the runner tells of a node's GPUs.
-  for (const char* name : {"nvml_peak_gpu_bytes", "gpu_utilisation", "sm_clock_hz"}) {
+  // What the runner tells of a node's GPUs, and what trainers' own lines tell (measure/sources).
+  for (const char* name :
+       {"nvml_peak_gpu_bytes", "gpu_utilisation", "sm_clock_hz", "deepspeed_samples_per_s",
+        "tokens_per_s_per_gpu", "train_samples_per_second", "train_steps_per_second"}) {
     known.emplace_back(name);
   }
   if (spec.measure.source != MeasureSource::pattern) return known;

@@ -112,23 +112,25 @@ Expected<Hardware> hardware_from_json(const Json& json, std::string_view where) 
 }
 
 Json line_of(const Verdict& verdict) {
-  return {{"type", "verdict"},
-          {"experiment", verdict.experiment.text},
-          {"configuration", verdict.configuration.text},
-          {"attempt", verdict.attempt},
-          {"outcome", name_of(verdict.outcome)},
-          {"reason", verdict.reason},
-          {"evidence", verdict.evidence ? to_json(*verdict.evidence) : Json(nullptr)},
-          {"lane", verdict.lane},
-          {"nodes", verdict.nodes},
-          {"started", format_instant(verdict.started)},
-          {"ended", format_instant(verdict.ended)},
-          {"startup_s", verdict.startup_s},
-          {"wall_s", verdict.wall_s},
-          {"steps", to_json(verdict.steps)},
-          {"metrics", to_json(verdict.metrics)},
-          {"hardware", to_json(verdict.hardware)},
-          {"source", verdict.source}};
+  Json json = {{"type", "verdict"},
+               {"experiment", verdict.experiment.text},
+               {"configuration", verdict.configuration.text},
+               {"attempt", verdict.attempt},
+               {"outcome", name_of(verdict.outcome)},
+               {"reason", verdict.reason},
+               {"evidence", verdict.evidence ? to_json(*verdict.evidence) : Json(nullptr)},
+               {"lane", verdict.lane},
+               {"nodes", verdict.nodes},
+               {"started", format_instant(verdict.started)},
+               {"ended", format_instant(verdict.ended)},
+               {"startup_s", verdict.startup_s},
+               {"wall_s", verdict.wall_s},
+               {"steps", to_json(verdict.steps)},
+               {"metrics", to_json(verdict.metrics)},
+               {"hardware", to_json(verdict.hardware)},
+               {"source", verdict.source}};
+  if (!verdict.note.empty()) json["note"] = verdict.note;
+  return json;
 }
 
 Expected<Verdict> verdict_from_json(const Json& json, std::string_view where) {
@@ -150,6 +152,7 @@ Expected<Verdict> verdict_from_json(const Json& json, std::string_view where) {
   fields.optional("metrics", verdict.metrics, metrics_from_json);
   fields.optional("hardware", verdict.hardware, hardware_from_json);
   fields.optional("source", verdict.source);
+  fields.optional("note", verdict.note);
   return fields.into(std::move(verdict));
 }
 

@@ -90,6 +90,7 @@ struct Verdict {
   Metrics metrics;
   Hardware hardware;
   std::string source;  ///< what measured it: `deepspeed`, `metrics_file`, `pattern`
+  std::string note;    ///< what was refused of what it reported; "" = nothing
 
   bool operator==(const Verdict&) const = default;
 };

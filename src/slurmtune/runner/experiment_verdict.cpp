@@ -4,6 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "slurmtune/runner/measure/speed.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -44,7 +48,6 @@ Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const 
   const StepMeter& meter = result.meter;
   Metrics metrics;
   metrics.step_s = summary.step_s;
-  metrics.flops_per_gpu = meter.flops_per_gpu();
   metrics.peak_gpu_bytes = meter.peak_gpu_bytes();
   add_usage(frame, result.usage, metrics);
   metrics.params = meter.params();
@@ -60,6 +63,37 @@ Metrics metrics_of(const TrialFrame& frame, const Experiment& experiment, const 
                                   samples / summary.step_s->low};
   }
   return metrics;
+}
+
+/// The FLOP/s of the trial, and what cannot be believed of what it reported.
+void judge_speed_of(Verdict& verdict, const TrialFrame& frame, const StepMeter& meter,
+                    const StepSummary& summary) {
+  const StudySpec& spec = frame.files.input.spec;
+  SpeedInput input;
+  if (summary.step_s) input.step_s = summary.step_s->mid;
+  input.arrival_step_s = meter.arrival_step_s();
+  input.samples = summary.samples;
+  if (!input.samples && verdict.metrics.global_batch) {
+    input.samples = static_cast<double>(*verdict.metrics.global_batch);
+  }
+  input.told_flops_per_gpu = meter.flops_per_gpu();
+  input.gpus = static_cast<double>(spec.ranks());
+  input.shape = shape_of(spec.model, meter.shape());
+  input.gpu = verdict.hardware.gpu;
+  const Speed speed = judge_speed(input);
+  verdict.metrics.flops_per_gpu = speed.flops_per_gpu;
+  const std::string refused = describe_refused(meter);
+  if (!refused.empty()) verdict.note = "refused: " + refused;
+  if (!speed.note.empty()) verdict.note += (refused.empty() ? "" : "; ") + speed.note;
+  if (!speed.impossible_times || verdict.outcome != Outcome::ok) return;
+  verdict.outcome = Outcome::config_error;
+  verdict.reason = "impossible_times";
+  verdict.evidence.emplace();
+  verdict.evidence->line = fmt::format(
+      "the trial tells steps of {:.3g} s, but by the arrival of its reports one takes {:.3g} s; {}",
+      *input.step_s, *input.arrival_step_s, speed.note);
+  verdict.metrics.step_s.reset();
+  verdict.metrics.throughput.reset();
 }
 
 }  // namespace
@@ -89,12 +123,6 @@ Verdict verdict_of(const TrialFrame& frame, const Experiment& experiment, const 
   verdict.outcome = result.verdict.outcome;
   verdict.reason = result.verdict.reason;
   verdict.evidence = result.verdict.evidence;
-  if (verdict.evidence) {
-    verdict.evidence->log = "logs/" + attempt_name(experiment) + ".log";
-    if (verdict.evidence->node.empty() && verdict.nodes.size() == 1) {
-      verdict.evidence->node = verdict.nodes.front();
-    }
-  }
   verdict.startup_s = result.startup_s;
   verdict.wall_s = result.wall_s;
   if (result.meter.channel() == StepChannel::metrics) {
@@ -104,6 +132,13 @@ Verdict verdict_of(const TrialFrame& frame, const Experiment& experiment, const 
   verdict.steps = summary.times;
   verdict.metrics = metrics_of(frame, experiment, result, summary);
   if (result.meter.gpu_bytes()) verdict.hardware.gpu_bytes = result.meter.gpu_bytes();
+  judge_speed_of(verdict, frame, result.meter, summary);
+  if (verdict.evidence) {
+    verdict.evidence->log = "logs/" + attempt_name(experiment) + ".log";
+    if (verdict.evidence->node.empty() && verdict.nodes.size() == 1) {
+      verdict.evidence->node = verdict.nodes.front();
+    }
+  }
   return writable(std::move(verdict));
 }
 

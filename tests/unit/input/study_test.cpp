@@ -233,10 +233,6 @@ TEST_CASE("read_study: a known word that cannot be done yet says what can", "[in
       {"[search]\nstrategy = \"random\"\n", "search.strategy = \"random\""},
       {"[search]\nstrategy = \"halving\"\n", "search.strategy = \"halving\""},
       {"[search]\nstrategy = \"model\"\n", "search.strategy = \"model\""},
-      {"[measure]\nsource = \"hf\"\n", "measure.source = \"hf\""},
-      {"[measure]\nsource = \"megatron\"\n", "measure.source = \"megatron\""},
-      {"[measure]\nsource = \"nanotron\"\n", "measure.source = \"nanotron\""},
-      {"[measure]\nsource = \"torchtitan\"\n", "measure.source = \"torchtitan\""},
       {"[slurm]\nsubmit = \"step\"\n", "slurm.submit = \"step\""},
   };
   for (const auto& [lines, what] : cases) {
@@ -248,6 +244,30 @@ TEST_CASE("read_study: a known word that cannot be done yet says what can", "[in
   CHECK(message_of(with("[objective]\nmaximize = [\"throughput\", \"flops_per_gpu\"]\n")) ==
         "study.toml:10: more than one objective is not supported by this version yet; use one "
         "metric, and subject_to for the others");
+}
+
+TEST_CASE("read_study: every source of step times is its word", "[input]") {
+  const std::vector<std::pair<std::string, MeasureSource>> cases{
+      {"hf", MeasureSource::hf},
+      {"megatron", MeasureSource::megatron},
+      {"nanotron", MeasureSource::nanotron},
+      {"torchtitan", MeasureSource::torchtitan},
+      {"metrics_file", MeasureSource::metrics_file}};
+  for (const auto& [word, source] : cases) {
+    const auto study = with("[measure]\nsource = \"" + word + "\"\n");
+    REQUIRE(study.has_value());
+    CHECK(study->spec.measure.source == source);
+  }
+}
+
+TEST_CASE("read_study: the model's shape may be told", "[input]") {
+  const auto study =
+      with("[model]\nparams = 1e9\nhidden = 2048\nlayers = 24\nsequence_length = 1024\n");
+  REQUIRE(study.has_value());
+  CHECK(study->spec.model.params == 1e9);
+  CHECK(study->spec.model.layers == 24.0);
+  CHECK(study->spec.model.sequence_length == 1024.0);
+  CHECK(message_of(with("[model]\nlayers = 0\n")).starts_with("study.toml:"));
 }
 
 TEST_CASE("read_study: what needs Slurm, DeepSpeed or more nodes is refused without", "[input]") {

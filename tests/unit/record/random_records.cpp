@@ -160,6 +160,7 @@ Verdict RandomRecords::verdict() {
   made.hardware.memory_bytes_per_s = maybe(a_real);
   made.hardware.slow_nodes = list([this] { return text(); });
   made.source = text();
+  made.note = text();
   return made;
 }
 

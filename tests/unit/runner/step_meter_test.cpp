@@ -120,4 +120,50 @@ TEST_CASE("StepMeter: one loss that is no number is an overflow, three are the e
   CHECK(meter.loss_is_gone());
 }
 
+TEST_CASE("StepMeter: a mean over ten steps counts as ten", "[runner]") {
+  StepMeter meter;
+  for (int i = 1; i <= 6; ++i) {
+    StepReport report = timed(std::int64_t{10} * i, 0.4);
+    report.is_mean = true;
+    meter.add(report, StepChannel::log, 4.0 * i);
+  }
+  const StepSummary summary = meter.summary();
+  CHECK(summary.times.step_s.size() == 4);
+  CHECK(summary.times.measured == 40);
+  CHECK(meter.arrival_step_s() == Approx(0.4));
+}
+
+TEST_CASE("StepMeter: steps that were skipped are counted and not measured", "[runner]") {
+  StepMeter meter;
+  for (int i = 1; i <= 20; ++i) {
+    StepReport report = timed(i, i % 5 == 0 ? 0.1 : 0.5);
+    report.skipped_now = i % 5 == 0 ? 1 : 0;
+    report.loss = i % 5 == 0 ? std::numeric_limits<double>::infinity() : 2.0;
+    meter.add(report, StepChannel::log, 0.5 * i);
+    CHECK_FALSE(meter.last_loss_is_bad());
+  }
+  const StepSummary summary = meter.summary();
+  CHECK(summary.times.skipped == 4);
+  CHECK(summary.times.measured + summary.times.warmup == 16);
+  CHECK(summary.step_s->mid == Approx(0.5));
+  CHECK(summary.step_s->low == Approx(0.5));
+  CHECK_FALSE(meter.only_overflows());
+}
+
+TEST_CASE("StepMeter: a step whose time cannot be is not measured by its arrival either",
+          "[runner]") {
+  StepMeter meter;
+  for (int i = 1; i <= 10; ++i) {
+    StepReport report = timed(i, 0.5);
+    if (i % 2 == 0) {
+      report.step_s.reset();
+      report.refused["step_s"] = -1.0;
+    }
+    meter.add(report, StepChannel::metrics, 3.0 * i);
+  }
+  CHECK(meter.refused().at("step_s").count == 5);
+  CHECK(meter.summary().step_s->high == 0.5);
+  CHECK(meter.summary().times.measured == 5);
+}
+
 }  // namespace slurmtune

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "slurmtune/runner/measure/sources/sources.hpp"
 #include "slurmtune/runner/measure/step_pattern.hpp"
 
 #include "tests/support/catch.hpp"
@@ -80,6 +81,21 @@ TEST_CASE("parse_metrics_line: what is no JSON object says nothing", "[runner]")
   REQUIRE(odd.has_value());
   CHECK_FALSE(odd->ends_step());
   CHECK_FALSE(odd->samples.has_value());
+}
+
+TEST_CASE("parse_metrics_line: what cannot be is refused, each by its name", "[runner]") {
+  const auto report = parse_metrics_line(
+      R"({"step":-3,"step_s":0,"samples":-8,"peak_gpu_bytes":NaN,"params":Infinity,"bubble":NaN,)"
+      R"("flops_per_gpu":-1,"layers":24})");
+  REQUIRE(report.has_value());
+  CHECK_FALSE(report->ends_step());
+  CHECK(report->refused.size() == 6);
+  CHECK(report->refused.at("step_s") == 0.0);
+  CHECK(report->refused.at("samples") == -8.0);
+  CHECK(report->refused.count("peak_gpu_bytes") == 1);
+  CHECK(report->user.empty());
+  CHECK(report->layers == 24.0);
+  CHECK(parse_metrics_line(R"({"step":1,"peak_gpu_bytes":0})")->refused.empty());
 }
 
 TEST_CASE("StepPattern: named groups become the step, its time, its loss and metrics", "[runner]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/runner/measure/trial_watch.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -120,12 +121,66 @@ TEST_CASE("TrialWatch: a pattern without a step number counts its lines", "[runn
   CHECK(watch.meter().user().at("tokens") == 512.0);
 }
 
-TEST_CASE("watch_rules: sources that this version does not know are refused", "[runner]") {
-  MeasureSpec measure;
-  measure.source = MeasureSource::megatron;
-  const auto rules = watch_rules(measure, Experiment{});
-  REQUIRE_FALSE(rules.has_value());
-  CHECK(rules.error().kind == ErrorKind::invalid_input);
+TEST_CASE("TrialWatch: a bar of another length is no training step", "[runner]") {
+  WatchRules hf = rules();
+  hf.source = MeasureSource::hf;
+  TrialWatch watch(hf);
+  CHECK_FALSE(watch.output_line("  0%|          | 0/100 [00:00<?, ?it/s]", 0.0));
+  CHECK(watch.output_line("  1%|          | 1/100 [00:01<01:40,  1.0s/it]", 1.0));
+  CHECK_FALSE(watch.output_line(" 12%|#         | 1/8 [00:01<00:07,  1.0s/it]", 1.5));
+  CHECK(watch.output_line("  2%|          | 2/100 [00:02<01:40,  1.0s/it]", 2.0));
+  CHECK_FALSE(watch.output_line("{'loss': nan, 'learning_rate': 0.0, 'epoch': 0.1}", 2.0));
+  CHECK(watch.meter().last_loss_is_bad());
+  CHECK(watch.meter().steps_seen() == 2);
+}
+
+TEST_CASE("TrialWatch: every source times its own lines", "[runner]") {
+  struct Sample {
+    MeasureSource source;
+    const char* line;  ///< with {0} for the number of the step
+  };
+  const Sample samples[] = {
+      {MeasureSource::deepspeed, "[Rank 0] step={0}, skipped=0, lr=[0.1], mom=[0]"},
+      {MeasureSource::hf, "  1%|          | {0}/100 [00:01<01:40,  1.0s/it]"},
+      {MeasureSource::megatron,
+       " iteration {0}/ 100 | elapsed time per iteration (ms): 500.0 | global batch size: 8 |"},
+      {MeasureSource::nanotron,
+       "iteration: {0} / 100 | consumed_tokens: 1K | elapsed_time_per_iteration_ms: 500 | lr: 1"},
+      {MeasureSource::torchtitan, "step: {0}  loss: 7.6  memory: 1.0GiB(9.9%)  tps: 1,050"}};
+  for (const Sample& sample : samples) {
+    INFO(sample.line);
+    WatchRules one = rules();
+    one.source = sample.source;
+    TrialWatch watch(one);
+    int step = 0;
+    while (!watch.due(0.5 * step) && step < 50) {
+      ++step;
+      watch.output_line(fmt::format(fmt::runtime(sample.line), step), 0.5 * step);
+    }
+    CHECK(watch.due(0.5 * step) == EndReason::interval_reached);
+    CHECK(watch.meter().summary().step_s->mid == Approx(0.5));
+  }
+}
+
+TEST_CASE("TrialWatch: a storm of overflows ends a trial, a start with some does not", "[runner]") {
+  WatchRules deepspeed = rules();
+  deepspeed.source = MeasureSource::deepspeed;
+  deepspeed.min_steps = 8;
+  TrialWatch storm(deepspeed);
+  TrialWatch start(deepspeed);
+  for (int step = 1; step <= 40; ++step) {
+    const double now_s = 0.5 * step;
+    CHECK_FALSE(storm.due(now_s).has_value());
+    storm.output_line(fmt::format("[Rank 0] step={0}, skipped={0}, lr=[0.1]", step), now_s);
+    if (start.due(now_s)) continue;
+    start.output_line(
+        fmt::format("[Rank 0] step={}, skipped={}, lr=[0.1]", step, std::min(step, 12)),
+        step <= 12 ? 0.1 * step : 1.2 + 0.5 * (step - 12));
+  }
+  CHECK(storm.due(20.5) == EndReason::overflow_storm);
+  CHECK(start.due(20.5) == EndReason::interval_reached);
+  CHECK(start.meter().summary().times.skipped == 12);
+  CHECK(start.meter().summary().step_s->mid == Approx(0.5));
 }
 
 }  // namespace slurmtune

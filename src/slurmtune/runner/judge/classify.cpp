@@ -23,7 +23,8 @@ Outcome outcome_of(EndReason reason) {
     case EndReason::interval_reached:
     case EndReason::max_steps:
     case EndReason::cannot_win: return Outcome::ok;
-    case EndReason::nan: return Outcome::nan;
+    case EndReason::nan:
+    case EndReason::overflow_storm: return Outcome::nan;
     case EndReason::no_step_in_startup:
     case EndReason::no_step_in_stall: return Outcome::hang;
     case EndReason::total: return Outcome::timeout;

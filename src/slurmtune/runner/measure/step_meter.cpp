@@ -26,7 +26,10 @@ int clamped(std::int64_t value) {
 
 void StepMeter::add(const StepReport& report, StepChannel channel, double arrival_s) {
   keep_facts(report, channel);
-  if (!report.ends_step()) return;
+  if (!report.ends_step()) {
+    if (channel == channel_) count_loss(report);  // some tell the loss in a line of its own
+    return;
+  }
   if (channel == StepChannel::metrics && channel_ == StepChannel::log) {
     // From now on the metrics rule; what the log timed would be counted twice.
     channel_ = StepChannel::metrics;
@@ -36,17 +39,30 @@ void StepMeter::add(const StepReport& report, StepChannel channel, double arriva
     untimed_ = 0;
     seen_ = 0;
     bad_losses_ = 0;
+    steps_counted_ = 0;
+    counted_from_.reset();
   }
-  if (channel == channel_) end_step(report, arrival_s);
+  if (channel == channel_) {
+    end_step(report, arrival_s);
+  } else if (report.skipped) {
+    skipped_ = std::max(skipped_, *report.skipped);
+  }
 }
 
 void StepMeter::keep_facts(const StepReport& report, StepChannel channel) {
   raise(channel == StepChannel::log ? log_peak_bytes_ : metrics_peak_bytes_, report.peak_gpu_bytes);
   if (report.gpu_bytes) gpu_bytes_ = report.gpu_bytes;
-  if (report.params) params_ = report.params;
+  if (report.params) shape_.params = report.params;
+  if (report.layers) shape_.layers = report.layers;
+  if (report.hidden) shape_.hidden = report.hidden;
+  if (report.sequence_length) shape_.sequence_length = report.sequence_length;
   if (report.flops_per_gpu) flops_per_gpu_ = report.flops_per_gpu;
-  if (report.skipped) skipped_ = std::max(skipped_, *report.skipped);
   for (const auto& [name, value] : report.user) user_[name] = value;
+  for (const auto& [name, value] : report.refused) {
+    Refused& refused = refused_[name];
+    ++refused.count;
+    refused.last = value;
+  }
 }
 
 void StepMeter::count_loss(const StepReport& report) {
@@ -62,21 +78,43 @@ void StepMeter::end_step(const StepReport& report, double arrival_s) {
     }
     return;
   }
-  count_loss(report);
   const std::int64_t steps = report.step && last_number_ ? *report.step - *last_number_ : 1;
   last_was_timed_ = report.step_s.has_value();
+  if (!count_skipped(report, last_number_ ? steps : report.step.value_or(1))) {
+    count_loss(report);  // one of a skipped step may be infinite
+    take_reading(report, arrival_s, steps);
+  }
+  if (report.step) last_number_ = report.step;
+  if (counted_from_) steps_counted_ += steps;
+  if (!counted_from_) counted_from_ = arrival_s;
+  if (!first_at_) first_at_ = arrival_s;
+  last_at_ = arrival_s;
+  ++seen_;
+}
+
+void StepMeter::take_reading(const StepReport& report, double arrival_s, std::int64_t steps) {
   if (report.step_s) {
-    readings_.push_back({*report.step_s, 1, report.samples});
-  } else if (last_at_ && arrival_s > *last_at_) {
+    readings_.push_back({*report.step_s, report.is_mean ? clamped(steps) : 1, report.samples});
+  } else if (last_at_ && arrival_s > *last_at_ && !report.refused.contains("step_s")) {
     readings_.push_back(
         {(arrival_s - *last_at_) / static_cast<double>(steps), clamped(steps), report.samples});
   } else {
     ++untimed_;
   }
-  if (report.step) last_number_ = report.step;
-  if (!first_at_) first_at_ = arrival_s;
-  last_at_ = arrival_s;
-  ++seen_;
+}
+
+/// True if some of the `steps` that the report tells of were skipped.
+bool StepMeter::count_skipped(const StepReport& report, std::int64_t steps) {
+  std::int64_t now = std::max<std::int64_t>(report.skipped_now.value_or(0), 0);
+  if (report.skipped) now = std::max(now, *report.skipped - skipped_);
+  skipped_ += now;
+  skipped_in_a_row_ = now >= steps ? skipped_in_a_row_ + now : 0;
+  return now > 0;
+}
+
+std::optional<double> StepMeter::arrival_step_s() const {
+  if (steps_counted_ < 1 || *last_at_ <= *counted_from_) return std::nullopt;
+  return (*last_at_ - *counted_from_) / static_cast<double>(steps_counted_);
 }
 
 StepSummary StepMeter::summary() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "slurmtune/model/step_flops.hpp"
 #include "slurmtune/record/interval.hpp"
 #include "slurmtune/record/verdict.hpp"
 #include "slurmtune/runner/measure/step_report.hpp"
@@ -15,6 +16,14 @@ namespace slurmtune {
 
 /// Where a report came from. Once the metrics file tells of a step, step lines time nothing more.
 enum class StepChannel { log, metrics };
+
+/// Values of one name that cannot be.
+struct Refused {
+  int count = 0;
+  double last = 0.0;
+
+  bool operator==(const Refused&) const = default;
+};
 
 /// What the steps of a trial say so far.
 struct StepSummary {
@@ -29,6 +38,8 @@ struct StepSummary {
 /// among the steps between them (steps_per_print = 10 gives one reading of ten steps); the first
 /// then starts the clock and counts as warm-up. Reports of a step that was told already (another
 /// rank, DeepSpeed's second line) only raise step_s, so that the slowest rank counts.
+/// Steps that loss scaling skipped are no optimizer steps: what held one is counted apart, and
+/// times nothing. Neither does a report whose step_s cannot be (see StepReport::refused).
 /// What is measured begins after the warm-up: at least two steps, see warmup.hpp.
 class StepMeter {
  public:
@@ -46,6 +57,10 @@ class StepMeter {
   /// True if the last loss was no number.
   [[nodiscard]] bool last_loss_is_bad() const { return bad_losses_ > 0; }
 
+  /// True once more steps in a row were skipped than it takes to halve the largest initial loss
+  /// scale in use (2^32) to 1: it will not recover.
+  [[nodiscard]] bool only_overflows() const { return skipped_in_a_row_ >= skipped_in_a_row_max; }
+
   [[nodiscard]] StepSummary summary() const;
 
   /// Which of the two the steps were timed by.
@@ -55,12 +70,20 @@ class StepMeter {
     return metrics_peak_bytes_ ? metrics_peak_bytes_ : log_peak_bytes_;
   }
   [[nodiscard]] std::optional<double> gpu_bytes() const { return gpu_bytes_; }
-  [[nodiscard]] std::optional<double> params() const { return params_; }
+  [[nodiscard]] std::optional<double> params() const { return shape_.params; }
   [[nodiscard]] std::optional<double> flops_per_gpu() const { return flops_per_gpu_; }
+  /// What the trial told of its model.
+  [[nodiscard]] const ModelShape& shape() const { return shape_; }
+  /// What was refused, by name: how often, and the last value.
+  [[nodiscard]] const std::map<std::string, Refused>& refused() const { return refused_; }
+  /// Mean seconds a step by the arrival of reports, from the first to the last; absent for fewer
+  /// than two.
+  [[nodiscard]] std::optional<double> arrival_step_s() const;
   [[nodiscard]] const std::map<std::string, double>& user() const { return user_; }
 
  private:
   static constexpr int bad_losses_max = 3;
+  static constexpr std::int64_t skipped_in_a_row_max = 40;
 
   struct Reading {
     double step_s = 0;
@@ -71,6 +94,8 @@ class StepMeter {
   void keep_facts(const StepReport& report, StepChannel channel);
   void count_loss(const StepReport& report);
   void end_step(const StepReport& report, double arrival_s);
+  void take_reading(const StepReport& report, double arrival_s, std::int64_t steps);
+  bool count_skipped(const StepReport& report, std::int64_t steps);
 
   std::vector<Reading> readings_;
   StepChannel channel_ = StepChannel::log;
@@ -80,14 +105,18 @@ class StepMeter {
   int seen_ = 0;
   std::optional<double> first_at_;
   std::optional<double> last_at_;
+  std::int64_t steps_counted_ = 0;      ///< since the first report of the channel
+  std::optional<double> counted_from_;  ///< its arrival
   std::int64_t skipped_ = 0;
+  std::int64_t skipped_in_a_row_ = 0;
   int bad_losses_ = 0;
   std::optional<double> log_peak_bytes_;
   std::optional<double> metrics_peak_bytes_;
   std::optional<double> gpu_bytes_;
-  std::optional<double> params_;
+  ModelShape shape_;
   std::optional<double> flops_per_gpu_;
   std::map<std::string, double> user_;
+  std::map<std::string, Refused> refused_;
 };
 
 }  // namespace slurmtune

@@ -26,14 +26,12 @@ std::optional<double> number_of(std::string text) {
 void put_group(StepReport& report, const std::string& name, double value) {
   if (name == "loss") {
     report.loss = value;
+  } else if (name == "step_s" || name == "samples") {
+    take_positive(name == "step_s" ? report.step_s : report.samples, report, name, value);
   } else if (!std::isfinite(value)) {
     return;
   } else if (name == "step") {
     report.step = std::llround(value);
-  } else if (name == "step_s") {
-    if (value > 0) report.step_s = value;
-  } else if (name == "samples") {
-    if (value > 0) report.samples = value;
   } else {
     report.user[name] = value;
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/runner/measure/step_report.hpp"
 
-#include <cctype>
-#include <charconv>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -14,28 +13,6 @@
 namespace slurmtune {
 
 namespace {
-
-constexpr double bytes_per_gib = 1024.0 * 1024.0 * 1024.0;
-
-/// The number at the start of `text`.
-template <class Number>
-std::optional<Number> leading_number(std::string_view text) {
-  Number value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{}) return std::nullopt;
-  return value;
-}
-
-/// The number after `key`, where `key` does not continue a longer word.
-template <class Number>
-std::optional<Number> number_after(std::string_view line, std::string_view key) {
-  for (std::size_t at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
-    const bool whole = at == 0 || (std::isalnum(static_cast<unsigned char>(line[at - 1])) == 0 &&
-                                   line[at - 1] != '_');
-    if (whole) return leading_number<Number>(line.substr(at + key.size()));
-  }
-  return std::nullopt;
-}
 
 /// Replaces the words that Python writes for numbers that JSON has not, outside of strings.
 std::string without_nan(std::string_view line) {
@@ -62,41 +39,56 @@ std::string without_nan(std::string_view line) {
   return clean;
 }
 
+/// The names that mean something, and where they go.
+struct Place {
+  std::string_view name;
+  std::optional<double> StepReport::*place;
+};
+constexpr std::array<Place, 9> places{{{"step_s", &StepReport::step_s},
+                                       {"samples", &StepReport::samples},
+                                       {"peak_gpu_bytes", &StepReport::peak_gpu_bytes},
+                                       {"gpu_bytes", &StepReport::gpu_bytes},
+                                       {"params", &StepReport::params},
+                                       {"layers", &StepReport::layers},
+                                       {"hidden", &StepReport::hidden},
+                                       {"sequence_length", &StepReport::sequence_length},
+                                       {"flops_per_gpu", &StepReport::flops_per_gpu}}};
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
 void read_metric(StepReport& report, const std::string& key, double value) {
-  if (key == "step_s") {
-    if (value > 0) report.step_s = value;
-  } else if (key == "samples") {
-    if (value > 0) report.samples = value;
-  } else if (key == "loss") {
+  if (key == "loss") {
     report.loss = value;
-  } else if (key == "peak_gpu_bytes") {
-    report.peak_gpu_bytes = value;
-  } else if (key == "gpu_bytes") {
-    report.gpu_bytes = value;
-  } else if (key == "params") {
-    report.params = value;
-  } else if (key == "flops_per_gpu") {
-    report.flops_per_gpu = value;
+  } else if (key == "step" || key == "skipped") {
+    // Beyond 2^53 a double counts no more steps.
+    constexpr double most = 9e15;
+    if (value >= 0 && value <= most) {
+      (key == "step" ? report.step : report.skipped) = std::llround(value);
+    } else {
+      report.refused[key] = value;
+    }
   } else {
-    report.user[key] = value;
+    const auto known = std::find_if(places.begin(), places.end(),
+                                    [&](const Place& place) { return place.name == key; });
+    if (known != places.end()) {
+      // Where there is no GPU, its memory is 0.
+      if (value == 0 && key.ends_with("_bytes")) return;
+      take_positive(report.*known->place, report, key, value);
+    } else if (std::isfinite(value)) {
+      report.user[key] = value;
+    }
   }
 }
 
 }  // namespace
 
-std::optional<StepReport> parse_deepspeed_line(std::string_view line) {
-  StepReport report;
-  if (line.find("SamplesPerSec=") != std::string_view::npos) {
-    report.step = number_after<std::int64_t>(line, "global_step=");
-    if (const auto gib = number_after<double>(line, "MaxMemAllocated=")) {
-      if (*gib > 0) report.peak_gpu_bytes = *gib * bytes_per_gib;
-    }
-  } else if (line.find(", skipped=") != std::string_view::npos) {
-    report.step = number_after<std::int64_t>(line, "step=");
-    report.skipped = number_after<std::int64_t>(line, "skipped=");
+void take_positive(std::optional<double>& place, StepReport& report, std::string_view name,
+                   double value) {
+  if (value > 0 && std::isfinite(value)) {
+    place = value;
+  } else {
+    report.refused[std::string(name)] = value;
   }
-  if (!report.step || *report.step <= 0) return std::nullopt;
-  return report;
 }
 
 std::optional<StepReport> parse_metrics_line(std::string_view line) {
@@ -105,13 +97,8 @@ std::optional<StepReport> parse_metrics_line(std::string_view line) {
   if (!json.is_object()) return std::nullopt;
   StepReport report;
   for (const auto& [key, value] : json.items()) {
-    if (key == "loss" && value.is_null()) {
-      report.loss = std::numeric_limits<double>::quiet_NaN();
-    } else if (key == "step" && value.is_number()) {
-      report.step = std::llround(value.get<double>());
-    } else if (value.is_number() && std::isfinite(value.get<double>())) {
-      read_metric(report, key, value.get<double>());
-    }
+    if (value.is_number()) read_metric(report, key, value.get<double>());
+    if (value.is_null()) read_metric(report, key, not_a_number);
   }
   return report;
 }

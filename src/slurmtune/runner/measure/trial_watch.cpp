@@ -6,15 +6,17 @@
 #include <fmt/format.h>
 
 #include "slurmtune/record/name_table.hpp"
+#include "slurmtune/runner/measure/sources/sources.hpp"
 #include "slurmtune/runner/measure/step_interval.hpp"
 
 namespace slurmtune {
 
 namespace {
 
-constexpr NameTable<EndReason, 9> reasons{
-    {"interval_reached", "max_steps", "cannot_beat_incumbent", "loss_not_finite",
-     "no_step_in_startup_s", "no_step_in_stall_s", "total_s", "preempted", "cancelled"}};
+constexpr NameTable<EndReason, 10> reasons{{"interval_reached", "max_steps",
+                                            "cannot_beat_incumbent", "loss_not_finite",
+                                            "no_step_in_startup_s", "no_step_in_stall_s", "total_s",
+                                            "preempted", "cancelled", "overflow_storm"}};
 
 }  // namespace
 
@@ -23,20 +25,8 @@ std::string_view name_of(EndReason reason) { return reasons.name_of(reason); }
 Expected<WatchRules> watch_rules(const MeasureSpec& measure, const Experiment& experiment) {
   WatchRules rules;
   rules.source = measure.source;
-  switch (measure.source) {
-    case MeasureSource::deepspeed:
-    case MeasureSource::metrics_file: break;
-    case MeasureSource::pattern: {
-      SLURMTUNE_TRY(rules.pattern, StepPattern::compile(measure.pattern));
-      break;
-    }
-    case MeasureSource::hf:
-    case MeasureSource::megatron:
-    case MeasureSource::nanotron:
-    case MeasureSource::torchtitan:
-      return invalid_input(
-          "measure.source: this version measures deepspeed, metrics_file and pattern only; write "
-          "source = \"pattern\" with a regular expression for the trainer's step line");
+  if (measure.source == MeasureSource::pattern) {
+    SLURMTUNE_TRY(rules.pattern, StepPattern::compile(measure.pattern));
   }
   rules.min_steps = experiment.min_steps;
   rules.max_steps = experiment.max_steps;
@@ -45,16 +35,32 @@ Expected<WatchRules> watch_rules(const MeasureSpec& measure, const Experiment& e
   return rules;
 }
 
-bool TrialWatch::output_line(std::string_view line, double now_s) {
+std::optional<StepReport> TrialWatch::parse(std::string_view line) {
   std::optional<StepReport> report;
-  if (rules_.source == MeasureSource::deepspeed) report = parse_deepspeed_line(line);
-  if (rules_.pattern) {
-    report = rules_.pattern->match(line);
-    // A line that matches ends a step, whether or not it tells its number.
-    if (report && !report->ends_step()) {
-      report->step = meter_.steps_seen() + 1;
-    }
+  switch (rules_.source) {
+    case MeasureSource::metrics_file: break;
+    case MeasureSource::deepspeed: return parse_deepspeed_line(line);
+    case MeasureSource::megatron: return parse_megatron_line(line);
+    case MeasureSource::nanotron: return parse_nanotron_line(line);
+    case MeasureSource::torchtitan: return parse_torchtitan_line(line);
+    case MeasureSource::hf:
+      report = parse_hf_line(line);
+      if (!report || !report->steps_in_all) break;
+      // The first bar of steps is the training's; others are of evaluations.
+      if (!steps_in_all_) steps_in_all_ = report->steps_in_all;
+      if (report->steps_in_all != steps_in_all_) report.reset();
+      break;
+    case MeasureSource::pattern:
+      if (rules_.pattern) report = rules_.pattern->match(line);
+      // A line that matches ends a step, whether or not it tells its number.
+      if (report && !report->ends_step()) report->step = meter_.steps_seen() + 1;
+      break;
   }
+  return report;
+}
+
+bool TrialWatch::output_line(std::string_view line, double now_s) {
+  const std::optional<StepReport> report = parse(line);
   if (!report) return false;
   const int before = meter_.steps_seen();
   add(*report, StepChannel::log, now_s);
@@ -89,6 +95,7 @@ std::optional<EndReason> TrialWatch::measured_enough() const {
 
 std::optional<EndReason> TrialWatch::due(double now_s) const {
   if (meter_.loss_is_gone()) return EndReason::nan;
+  if (meter_.only_overflows()) return EndReason::overflow_storm;
   if (enough_) return enough_;
   if (rules_.ends_by_s && now_s >= *rules_.ends_by_s) return EndReason::preempted;
   if (now_s >= rules_.limits.total_s) return EndReason::total;

@@ -22,8 +22,9 @@ enum class EndReason {
   no_step_in_startup,
   no_step_in_stall,
   total,
-  preempted,  ///< the task was told to end (SIGTERM, SIGUSR1), or its time is over
-  cancelled,  ///< SIGINT
+  preempted,       ///< the task was told to end (SIGTERM, SIGUSR1), or its time is over
+  cancelled,       ///< SIGINT
+  overflow_storm,  ///< loss scaling skips every step
 };
 
 [[nodiscard]] std::string_view name_of(EndReason reason);
@@ -41,7 +42,7 @@ struct WatchRules {
   std::optional<double> ends_by_s;  ///< when the task's own time is over, since the trial's start
 };
 
-/// Errors: invalid_input if the study's source is not supported or its pattern is broken.
+/// Errors: invalid_input if the study's pattern is broken.
 [[nodiscard]] Expected<WatchRules> watch_rules(const MeasureSpec& measure,
                                                const Experiment& experiment);
 
@@ -64,11 +65,13 @@ class TrialWatch {
 
  private:
   void add(const StepReport& report, StepChannel channel, double now_s);
+  [[nodiscard]] std::optional<StepReport> parse(std::string_view line);
   [[nodiscard]] std::optional<EndReason> measured_enough() const;
 
   WatchRules rules_;
   StepMeter meter_;
-  std::optional<EndReason> enough_;  ///< kept: computed once a step, asked for often
+  std::optional<std::int64_t> steps_in_all_;  ///< of the training's progress bar
+  std::optional<EndReason> enough_;           ///< kept: computed once a step, asked for often
 };
 
 }  // namespace slurmtune
