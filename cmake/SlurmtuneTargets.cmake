@@ -49,8 +49,11 @@ function(slurmtune_add_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINKS")
   slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
   add_library(${name} MODULE ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
-                                                     "${SLURMTUNE_PLUGIN_DIR}")
+  # Installed, a plug-in still finds what it was linked with outside of the system's directories
+  # (CUDA): no user's LD_LIBRARY_PATH is to be relied on.
+  set_target_properties(
+    ${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${SLURMTUNE_PLUGIN_DIR}"
+                       INSTALL_RPATH_USE_LINK_PATH ON)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS}")
   install(TARGETS ${name} LIBRARY DESTINATION lib/slurmtune)
