@@ -79,6 +79,15 @@ cores_*) # that it may run on; both lanes have one for long enough
     steps 1 6
     sleep 0.5
     ;;
+too_much) # of the memory that there is
+    steps 1 2
+    # shellcheck disable=SC2093
+    [ "${RANK:-0}" = 0 ] || exec python3 -c '
+blocks = []
+while True:
+    blocks.append(b"x" * (8 << 20))'
+    for_ever
+    ;;
 clan) # a family that hides in sessions of its own, none of which listens; steps when all are there
     trap '' TERM INT HUP
     here=$SLURMTUNE_WORK/clan.${RANK:-0}
