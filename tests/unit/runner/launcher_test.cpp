@@ -31,9 +31,9 @@ const LauncherPlace alone_as_root{false, true, ""};
 const LauncherPlace in_job{true, false, ""};
 
 const char* const step =
-    " --overlap '--mem=0' '--kill-on-bad-exit=0' --quit-on-interrupt --label '--export=ALL' -N 2 "
+    " --overlap --mem=0 --kill-on-bad-exit=0 --quit-on-interrupt --label --export=ALL -N 2 "
     "-n 4 "
-    "'--nodelist=n1,n2' /r rank-env -- train -x";
+    "--nodelist=n1,n2 /r rank-env -- train -x";
 
 }  // namespace
 
@@ -42,13 +42,13 @@ TEST_CASE("make_launcher: mpirun without Slurm, a step of srun within it", "[run
         "mpirun --oversubscribe --bind-to none -n 4 /r rank-env -- train -x");
   CHECK(line(Launcher::srun, {}, alone_as_root) ==
         "mpirun --oversubscribe --bind-to none --allow-run-as-root -n 4 /r rank-env -- train -x");
-  CHECK(line(Launcher::srun, {}, in_job) == std::string("srun '--mpi=pmix'") + step);
-  CHECK(line(Launcher::mpirun, {}, in_job) == std::string("srun '--mpi=pmix'") + step);
+  CHECK(line(Launcher::srun, {}, in_job) == std::string("srun --mpi=pmix") + step);
+  CHECK(line(Launcher::mpirun, {}, in_job) == std::string("srun --mpi=pmix") + step);
 }
 
 TEST_CASE("make_launcher: the site's own prefix is used where it fits", "[runner]") {
   CHECK(line(Launcher::srun, {"/usr/bin/srun", "--mpi=pmi2"}, in_job) ==
-        std::string("/usr/bin/srun '--mpi=pmi2'") + step);
+        std::string("/usr/bin/srun --mpi=pmi2") + step);
   CHECK(line(Launcher::srun, {"srun", "--mpi=pmi2"}, alone) ==
         "mpirun --oversubscribe --bind-to none -n 4 /r rank-env -- train -x");
   CHECK(line(Launcher::mpirun, {"mpiexec.hydra", "-bind"}, in_job) ==
