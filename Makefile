@@ -56,12 +56,12 @@ bench:
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release -L bench --verbose
 
-## campaign      the benchmarks at length: an idle machine with Slurm and MPI, an hour or more
+## campaign      the benchmarks at length and long tests: an idle machine with Slurm and MPI, an hour or more
 campaign:
 	@echo "campaign: needs an idle machine, scripts/install-deps.sh test, and an hour or more"
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
-	SLURMTUNE_BENCH_PAIRS=$${SLURMTUNE_BENCH_PAIRS:-30} ctest --preset release -L bench --verbose --timeout 14400
+	SLURMTUNE_BENCH_PAIRS=$${SLURMTUNE_BENCH_PAIRS:-30} ctest --preset release -L 'bench|campaign' --verbose --timeout 14400
 
 ## cluster-test  the tests that need a Slurm cluster, on a private one
 cluster-test:

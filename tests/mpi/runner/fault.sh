@@ -74,6 +74,7 @@ crashed_abort) python 'os.abort()' ;;
 crashed_exit) python 'sys.exit("rank 1 has had enough")' ;;
 storage_error) python 'f = open("/dev/full", "w")' 'f.write("x")' 'f.flush()' ;;
 waits*) train --step-delay-ms 100 ;;
+lingers) train --step-delay-ms 400 ;;
 *)
     echo "fault.sh: no case '$case'" >&2
     exit 2

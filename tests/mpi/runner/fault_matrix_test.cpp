@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -121,6 +122,61 @@ void run_told(const Place& place, const char* signal, Outcome outcome) {
   CHECK(task.leftovers(5s).empty());
 }
 
+/// A node of the test cluster, `kill` or `start`.
+void tell_node(const std::string& word, const std::string& node) {
+  ProcessRequest request;
+  request.call.argv = {std::getenv("SLURMTUNE_CLUSTER_SH"), word,
+                       std::getenv("SLURMTUNE_CLUSTER_DIR"), node};
+  if (word == "kill") request.call.argv.emplace_back("KILL");
+  const auto result = run_process(request);
+  REQUIRE(result.has_value());
+  INFO(result->out << result->err);
+  REQUIRE(result->status.success());
+}
+
+void wait_until_idle(const std::string& node) {
+  ProcessRequest request;
+  request.call.argv = {"sinfo", "-h", "-n", node, "-o", "%t"};
+  for (int round = 0; round < 150; ++round) {
+    const auto result = run_process(request);
+    if (result && result->out.starts_with("idle")) return;
+    std::this_thread::sleep_for(200ms);
+  }
+  FAIL(node << " does not come back");
+}
+
+/// The second node dies under a trial: so does the task's job, since a rank of the runner was on
+/// it, and Slurm would requeue it.
+void lose_node(const Place& place) {
+  StepFixture task({{"ok"}, {"lingers"}}, place.options(), place.nodes);
+  ChildProcess job = task.start();
+  REQUIRE(task.wait_for_steps("lingers"));
+  const std::string node = task.shard()->start.nodes.back();
+  const auto began = std::chrono::steady_clock::now();
+  tell_node("kill", node);
+  for (int round = 0; round < 400 && !job.poll(); ++round) std::this_thread::sleep_for(100ms);
+  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - began;
+  tell_node("start", node);
+  wait_until_idle(node);
+  REQUIRE(job.poll().has_value());
+  CHECK(task.leftovers(5s).empty());
+  // Nothing was tried that was not finished; what counts as not tried may be there.
+  const Shard first = *task.shard(0);
+  REQUIRE_FALSE(first.verdicts.empty());
+  CHECK(first.verdicts.front().outcome == Outcome::ok);
+  std::string said = "-";
+  for (std::size_t i = 1; i < first.verdicts.size(); ++i) {
+    said = name_of(first.verdicts[i].outcome);
+    CHECK_FALSE(rule_of(first.verdicts[i].outcome).counts_as_tried);
+  }
+  fmt::print("{:<21} {:<6} {:>5}  {:<13} {:<21} {:>5.1f}\n", "node_failure", place.launcher,
+             place.nodes, said, "the task is requeued", lasted.count());
+  task.environment["SLURM_RESTART_COUNT"] = "1";
+  task.run();
+  CHECK(task.verdict("lingers", 1).outcome == Outcome::ok);
+  CHECK(task.leftovers(5s).empty());
+}
+
 }  // namespace
 
 TEST_CASE("runner: every outcome, under torch and srun, on one node and on two", "[runner]") {
@@ -134,6 +190,11 @@ TEST_CASE("runner: every outcome, under torch and srun, on one node and on two",
       run_told(place, "INT", Outcome::cancelled);
     }
   }
+}
+
+TEST_CASE("runner: a node that dies ends its task, and the next run of it goes on",
+          "[runner][.lost-node]") {
+  for (const char* launcher : {"torch", "srun"}) lose_node({launcher, 2});
 }
 
 }  // namespace slurmtune

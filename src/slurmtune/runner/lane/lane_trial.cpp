@@ -307,6 +307,20 @@ TrialEnd LaneTrial::trial_end(const NodeUsage& usage) const {
   return end;
 }
 
+void LaneTrial::blame_silent_node(Classified& verdict) const {
+  // A speed, too, means little if one of the nodes was lost on the way.
+  if (!rule_of(verdict.outcome).counts_as_tried) return;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].is_gone) continue;
+    verdict = {Outcome::node_failure, "node_silent", Evidence{}};
+    verdict.evidence->node = run_.nodes[node];
+    verdict.evidence->line =
+        fmt::format("{} has not said for {:.0f} s that the trial's processes are gone",
+                    run_.nodes[node], killing_max_s);
+    return;
+  }
+}
+
 Expected<TrialResult> LaneTrial::result() {
   TrialResult result;
   result.wall_s = now_s();
@@ -320,6 +334,7 @@ Expected<TrialResult> LaneTrial::result() {
   result.usage.peak_host_bytes =
       std::max(result.usage.peak_host_bytes.value_or(0.0), peak_process_bytes_);
   result.verdict = classify(trial_end(result.usage));
+  blame_silent_node(result.verdict);
   result.meter = watch_.meter();
   result.startup_s = result.meter.first_step_at().value_or(result.wall_s);
   const bool failed = result.verdict.outcome != Outcome::ok;

@@ -100,6 +100,8 @@ class LaneTrial {
   [[nodiscard]] bool all_ended() const;
   [[nodiscard]] bool all_outputs_ended() const;
   [[nodiscard]] bool all_gone() const;
+  /// A node that never said that its processes have gone is lost, and so is what was measured.
+  void blame_silent_node(Classified& verdict) const;
   [[nodiscard]] bool last_words_are_over() const;
   [[nodiscard]] ProcessEnd end_of_trial() const;
   [[nodiscard]] TrialEnd trial_end(const NodeUsage& usage) const;
