@@ -84,7 +84,7 @@ else
 #!/bin/bash
 [ "$SLURM_PROCID" = 0 ] || { sleep 3; exit 0; }
 step='STEP|PROCID|LOCALID|NTASKS|NPROCS|TASKS_PER_NODE|MPI_|CPU_BIND|NODEID|GTIDS|TASK_PID'
-step="$step|DISTRIBUTION|LAUNCH_|SRUN_|NNODES|JOB_NUM_NODES|UMASK"
+step="$step|DISTRIBUTION|LAUNCH_|SRUN_|NNODES|JOB_NUM_NODES|UMASK|PMIX_"
 for name in $(compgen -e | grep -E "^(PMIX_|PMI_|OMPI_|SLURM_($step))" | grep -v '^OMPI_MCA_'); do
     unset "$name"
 done

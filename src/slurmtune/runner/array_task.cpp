@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,7 +25,9 @@
 #include "slurmtune/runner/task_setting.hpp"
 #include "slurmtune/runner/trial_setup.hpp"
 #include "slurmtune/runner/wall_clock.hpp"
+#include "slurmtune/study/journal.hpp"
 #include "slurmtune/study/register_job.hpp"
+#include "slurmtune/study/state.hpp"
 
 namespace slurmtune {
 
@@ -198,12 +201,29 @@ Words wait_for_message(PacketLink& link) {
   }
 }
 
+/// What earlier tasks left of this slice: of this array, and of those before it that were lost. A
+/// new array covers all slices between its first and last open one.
+Expected<std::vector<Shard>> shards_of_slice(const Task& task, std::int64_t slice) {
+  SLURMTUNE_TRY(const auto events, Journal(task.files.directory.journal()).read());
+  SLURMTUNE_TRY(const StudyState state, fold(events));
+  std::set<std::int64_t> arrays{task.setting.array_job};
+  for (const JobRecord* job : state.jobs_of(task.files.stage, JobKind::array)) {
+    if (job->job) arrays.insert(*job->job);
+  }
+  std::vector<Shard> all;
+  for (const std::int64_t array : arrays) {
+    SLURMTUNE_TRY(auto shards,
+                  earlier_shards(task.files.directory.verdicts(task.files.stage), array, slice));
+    for (Shard& shard : shards) all.push_back(std::move(shard));
+  }
+  return all;
+}
+
 /// Rank 0 finds out whether there is anything to run, and opens the shard.
 Expected<std::optional<ShardWriter>> open_task(const ArrayTaskRequest& request, Task& task) {
   SLURMTUNE_CHECK(tell_journal(task.files, task.setting, request.slice));
   const auto verdicts = task.files.directory.verdicts(request.stage);
-  SLURMTUNE_TRY(const auto earlier,
-                earlier_shards(verdicts, task.setting.array_job, request.slice));
+  SLURMTUNE_TRY(const auto earlier, shards_of_slice(task, request.slice));
   task.experiments = open_experiments(*task.files.manifest, request.slice, earlier);
   if (task.experiments.empty() && earlier.empty()) return std::nullopt;
   SLURMTUNE_CHECK(

@@ -35,8 +35,6 @@ Environment trial_environment(const TrialFrame& frame, const TrialCommand& comma
   for (const auto& [name, value] : command.env) environment[name] = value;
   // Python holds back what it prints into a pipe, and steps are timed by their lines.
   environment.emplace("PYTHONUNBUFFERED", "1");
-  // As in the job script: with the default, MPI programs that srun starts die now and then.
-  environment.emplace("SLURM_PMIX_FENCE", "tree");
   environment["SLURMTUNE_EXPERIMENT"] = experiment.id.text;
   environment["SLURMTUNE_METRICS"] = metrics.string();
   environment["SLURMTUNE_WORK"] = place.work;

@@ -75,7 +75,7 @@ class OneJob(StudyTest):
         self.assert_no_process_left()
 
     def test_the_end_of_the_allocation_is_the_end_of_the_study(self):
-        study_toml = self.write_study(grid_study((5, 1000), stall_s=60))
+        study_toml = self.write_study(grid_study((5, 5000), stall_s=60))
         soon = int(time.time()) + 120 + 8
         run = in_allocation(1, "tune", *self.arguments(study_toml), SLURM_JOB_END_TIME=soon)
         study = Study(self.place / "study")

@@ -71,6 +71,15 @@ TEST_CASE("runner: kill -9 leaves no process, and the next run goes on where it 
   CHECK(task.shard(2)->end->reason == "done");
 }
 
+TEST_CASE("runner: what a lost array has tried is not run again by the one after it", "[runner]") {
+  TaskFixture task({{"short"}});
+  CHECK(task.run().out.find(" ok ") != std::string::npos);
+  task.environment["SLURMTUNE_JOB"] = "13";
+  const ProcessResult second = task.run();
+  CHECK(second.status.code == 0);
+  CHECK(second.out.find(" ok ") == std::string::npos);
+}
+
 TEST_CASE("runner: a preempted trial is tried again as another attempt", "[runner]") {
   TaskFixture task({{"hang", {30.0, 3.0, 60.0}}});
   ChildProcess runner = task.start();

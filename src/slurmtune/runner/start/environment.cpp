@@ -39,14 +39,13 @@ bool is_told_by_mpirun(std::string_view name) {
 
 /// What srun tells the tasks of a step, or takes as its own options.
 bool is_told_by_srun(std::string_view name) {
-  constexpr std::array<std::string_view, 25> prefixes{
-      "SLURM_STEP",        "SLURM_PROCID",      "SLURM_LOCALID",      "SLURM_NODEID",
-      "SLURM_GTIDS",       "SLURM_TASK_PID",    "SLURM_NTASKS",       "SLURM_NPROCS",
-      "SLURM_TASKS_PER_",  "SLURM_MPI_TYPE",    "SLURM_PMIXP_",       "SLURM_PMIX_MAPPING",
-      "SLURM_CPU_BIND",    "SLURM_CPUS_PER_TA", "SRUN_CPUS_PER_TAS",  "SLURM_MEM_BIND",
-      "SLURM_LAUNCH_NODE", "SLURM_SRUN_COMM",   "SLURM_DISTRIBUTION", "SLURM_OVERCOMMIT",
-      "SLURM_WHOLE",       "SLURM_EXACT",       "SLURM_OVERLAP",      "SLURM_LABELIO",
-      "SLURM_EXPORT_ENV"};
+  constexpr std::array<std::string_view, 24> prefixes{
+      "SLURM_STEP",        "SLURM_PROCID",       "SLURM_LOCALID",    "SLURM_NODEID",
+      "SLURM_GTIDS",       "SLURM_TASK_PID",     "SLURM_NTASKS",     "SLURM_NPROCS",
+      "SLURM_TASKS_PER_",  "SLURM_MPI_TYPE",     "SLURM_PMIX",       "SLURM_CPU_BIND",
+      "SLURM_CPUS_PER_TA", "SRUN_CPUS_PER_TAS",  "SLURM_MEM_BIND",   "SLURM_LAUNCH_NODE",
+      "SLURM_SRUN_COMM",   "SLURM_DISTRIBUTION", "SLURM_OVERCOMMIT", "SLURM_WHOLE",
+      "SLURM_EXACT",       "SLURM_OVERLAP",      "SLURM_LABELIO",    "SLURM_EXPORT_ENV"};
   return starts_with_any(name, prefixes);
 }
 
