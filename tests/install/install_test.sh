@@ -21,10 +21,9 @@ cmake --install "$build" --prefix "$prefix" > /dev/null
 for program in "$build"/bin/*; do
     [ -x "$prefix/bin/$(basename "$program")" ] || missing "$program"
 done
-for data in "$source_tree"/templates/* "$source_tree"/site-configs/*; do
-    kind=$(basename "$(dirname "$data")")
-    cmp "$data" "$prefix/share/slurmtune/$kind/$(basename "$data")" || missing "$data"
-done
+while read -r data; do
+    cmp "$source_tree/$data" "$prefix/share/slurmtune/$data" || missing "$data"
+done < <(cd "$source_tree" && find templates site-configs -type f)
 for plugin in "$build"/lib/slurmtune/*.so; do
     [ -e "$plugin" ] || continue # built without libslurm
     [ -e "$prefix/lib/slurmtune/$(basename "$plugin")" ] || missing "$plugin"

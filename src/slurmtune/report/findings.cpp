@@ -10,6 +10,7 @@
 #include "slurmtune/analyze/analysis.hpp"
 #include "slurmtune/generate/label.hpp"
 #include "slurmtune/model/objective.hpp"
+#include "slurmtune/model/slow_nodes.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -59,12 +60,28 @@ void add_once(std::vector<Dropped>& all, const std::vector<Dropped>& more) {
   }
 }
 
+/// A task compares its own nodes only, and may have too few of them.
+std::vector<NodeRecord> slow_nodes_of(const StudyView& view) {
+  std::map<std::string, NodeRecord> latest;
+  for (const StageView& stage : view.stages) {
+    for (const Shard& shard : stage.shards) {
+      for (const NodeRecord& node : shard.nodes) latest[node.facts.node] = node;
+    }
+  }
+  std::vector<NodeRecord> nodes;
+  for (auto& [name, node] : latest) nodes.push_back(std::move(node));
+  judge_nodes(nodes);
+  std::erase_if(nodes, [](const NodeRecord& node) { return node.slow.empty(); });
+  return nodes;
+}
+
 }  // namespace
 
 Findings findings_of(const StudyInput& input, const StudyView& view) {
   Findings findings;
   const Decision* last = nullptr;
   findings.dropped = view.plan.pruned;
+  findings.slow_nodes = slow_nodes_of(view);
   for (const StageView& stage : view.stages) {
     if (!stage.decision) continue;
     last = &*stage.decision;

@@ -25,6 +25,7 @@ struct Findings {
   std::string unit;  ///< of what stands for the objective: samples/s, or its expression
   std::vector<SpaceFinding> spaces;
   std::vector<Conclusion> conclusions;
+  std::vector<NodeRecord> slow_nodes;  ///< against all nodes that the study's tasks have measured
   std::vector<Dropped> dropped;  ///< by the plan, the decisions and the models, each thing once
 };
 

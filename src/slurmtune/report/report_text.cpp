@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/report/findings.hpp"
@@ -164,6 +165,18 @@ std::string failures(const ReportInput& report, Colour colour) {
   return text;
 }
 
+std::string slow_nodes(const Findings& findings, Colour colour) {
+  if (findings.slow_nodes.empty()) return "";
+  std::string text = heading("Slow nodes", colour);
+  std::vector<std::string> names;
+  for (const NodeRecord& node : findings.slow_nodes) {
+    text += fmt::format("  {}: {}\n", node.facts.node, one_line(node.slow, 400));
+    names.push_back(fmt::format("\"{}\"", node.facts.node));
+  }
+  return text +
+         fmt::format("  to leave them out: [slurm] exclude = [{}]\n", fmt::join(names, ", "));
+}
+
 std::string cost(const ReportInput& report, Colour colour) {
   const Plan& plan = report.view.plan;
   std::string text = heading("Cost", colour);
@@ -216,6 +229,7 @@ std::string report_body(const ReportInput& report, Colour colour) {
   text += conclusions(report, findings, colour);
   text += dropped(findings, colour);
   text += failures(report, colour);
+  text += slow_nodes(findings, colour);
   return text + cost(report, colour);
 }
 

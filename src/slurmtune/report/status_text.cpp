@@ -68,6 +68,11 @@ std::string waits_for(const StatusInput& status, const std::vector<StageProgress
   if (!any_live && view.state.created.submit == "scripts" && view.state.jobs.empty()) {
     return "its job scripts, which are to be submitted by hand";
   }
+  for (const JobRecord& job : view.state.jobs) {
+    if (job.kind != JobKind::whole || !job.job) continue;
+    return fmt::format("job {}, which runs all of it (squeue --jobs={}); if it is gone: {}",
+                       *job.job, *job.job, how_to_go_on(status));
+  }
   if (!any_live) {
     const std::string what = is_local
                                  ? "the slurmtune that runs it; if none does"

@@ -68,11 +68,26 @@ struct Task {
   std::vector<Experiment> experiments;
 };
 
+/// Inside a Slurm job the first rank on each node: a launch line may start more (a job that asks
+/// for several tasks a node, and an srun that does not say otherwise), and they have nothing to do.
+std::vector<int> one_rank_a_node(const ArrayTaskRequest& request, const RunnerRanks& ranks) {
+  const bool in_slurm_job = request.environment.contains("SLURM_JOB_ID");
+  std::set<std::string> seen;
+  std::vector<int> first;
+  for (std::size_t rank = 0; rank < ranks.nodes.size(); ++rank) {
+    const bool is_new = seen.insert(ranks.nodes[rank].node).second;
+    if (is_new || !in_slurm_job) first.push_back(static_cast<int>(rank));
+  }
+  return first;
+}
+
 /// The nodes of trials: of the runner's ranks, unless they were named.
 std::vector<std::string> node_names(const ArrayTaskRequest& request, const RunnerRanks& ranks) {
   if (!request.nodes.empty()) return request.nodes;
   std::vector<std::string> names;
-  for (const NodeName& name : ranks.nodes) names.push_back(name.node);
+  for (const int rank : one_rank_a_node(request, ranks)) {
+    names.push_back(ranks.nodes.at(static_cast<std::size_t>(rank)).node);
+  }
   return names;
 }
 
@@ -241,8 +256,12 @@ Expected<void> lead_task(const ArrayTaskRequest& request, const RunnerRanks& ran
   SLURMTUNE_TRY(StopSignals stop, StopSignals::catch_all());
   SLURMTUNE_TRY(auto shard, open_task(request, *task));
   if (!shard) return say_nothing_to_do(request, "the slice is empty");
-  const auto places = lay_out_lanes(task->files.manifest->lanes, task->files.input.spec.trial.nodes,
-                                    ranks.link.size());
+  const auto hosts = one_rank_a_node(request, ranks);
+  auto places = lay_out_lanes(task->files.manifest->lanes, task->files.input.spec.trial.nodes,
+                              static_cast<int>(hosts.size()));
+  for (LanePlace& place : places) {
+    for (int& rank : place.ranks) rank = hosts.at(static_cast<std::size_t>(rank));
+  }
   const NodeQuestion question = node_question(task->files.input);
   const Words go = to_words(Go{question, places});
   for (int rank = 1; rank < ranks.link.size(); ++rank) ranks.link.send(rank, go);

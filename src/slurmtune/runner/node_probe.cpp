@@ -15,7 +15,7 @@
 #include "slurmtune/runner/node/cpu_probe.hpp"
 #include "slurmtune/runner/node/gpu_probe.hpp"
 #include "slurmtune/runner/node/node_facts.hpp"
-#include "slurmtune/runner/node/slow_nodes.hpp"
+#include "slurmtune/model/slow_nodes.hpp"
 
 namespace slurmtune {
 

@@ -2,6 +2,7 @@
 //
 // The runner as a job step of a real Slurm, one rank a node, its trials steps inside the step.
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -28,6 +29,21 @@ TEST_CASE("runner: a trial is a step inside the runner's step, on the task's nod
                    " unbuffered=1 greeting=hello") != std::string::npos);
   CHECK(ranks.find("rank=1 world=2 local=0 of 1 1 node=1 addr=" + addr) != std::string::npos);
   CHECK(task.leftovers().empty());
+}
+
+TEST_CASE("runner: of two runners on each node one works, and the nodes are counted once",
+          "[runner]") {
+  StepFixture task({{"short"}});
+  std::replace(task.prefix.begin(), task.prefix.end(), std::string("-n2"), std::string("-n4"));
+  const ProcessResult result = task.run();
+  INFO(result.out << result.err);
+  CHECK(result.status.code == 0);
+  const std::vector<std::string> nodes = task.shard()->start.nodes;
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[0] != nodes[1]);
+  CHECK(task.shard()->start.allocated_nodes == 2);
+  CHECK(task.verdict("short").outcome == Outcome::ok);
+  CHECK(task.verdict("short").nodes == nodes);
 }
 
 TEST_CASE("runner: a crash on one node of two ends the other at once", "[runner]") {

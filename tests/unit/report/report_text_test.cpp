@@ -79,6 +79,22 @@ TEST_CASE("a report takes labels of any length", "[report]") {
   }
 }
 
+TEST_CASE("a report names nodes that are slow against all that the study has seen", "[report]") {
+  ReportedStudy study;
+  // One node a task: no task can compare.
+  for (const auto& [name, rate] :
+       std::map<std::string, double>{{"n1", 100e9}, {"n2", 101e9}, {"n3", 55e9}, {"n4", 99e9}}) {
+    study.shard(0, {});
+    NodeRecord node;
+    node.facts.node = name;
+    node.figures.memory_bytes_per_s = rate;
+    study.view.stages[0].shards.back().nodes.push_back(node);
+  }
+  const std::string text = study.text(study.result());
+  CHECK(contains(text, "Slow nodes\n  n3: memory_bytes_per_s 5.5e+10, 45 % below the median"));
+  CHECK(contains(text, "[slurm] exclude = [\"n3\"]"));
+}
+
 TEST_CASE("a report as JSON holds the whole result", "[report]") {
   const ReportedStudy study = ReportedStudy::confirmed();
   const TuningResult result = study.result();

@@ -12,7 +12,7 @@
 #include "slurmtune/runner/node/cpu_probe.hpp"
 #include "slurmtune/runner/node/gpu_probe.hpp"
 #include "slurmtune/runner/node/matrix_kernel.hpp"
-#include "slurmtune/runner/node/slow_nodes.hpp"
+#include "slurmtune/model/slow_nodes.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "slurmtune/runner/node/slow_nodes.hpp"
+#include "slurmtune/model/slow_nodes.hpp"
 
 #include <algorithm>
 #include <array>
