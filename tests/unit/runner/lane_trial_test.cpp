@@ -34,8 +34,10 @@ NodeEvent ended(int index, std::optional<int> code, std::optional<int> signal = 
 /// A trial of two ranks on two nodes, whose hosts are played by the test.
 class Play {
  public:
-  explicit Play(Launcher launcher = Launcher::torch) {
+  explicit Play(Launcher launcher = Launcher::torch,
+                MeasureSource source = MeasureSource::metrics_file) {
     TrialRun run;
+    run.rules.source = source;
     run.launch =
         make_launcher(launcher, {}, {true, false, "/runner"})->plan({{"train"}, {"n1", "n2"}, 2});
     run.nodes = {"n1", "n2"};
@@ -154,6 +156,22 @@ TEST_CASE("LaneTrial: a trial that heard of the task's end before the runner did
   play.happens(1, event(Kind::gone));
   play.go_on(EndReason::preempted);
   CHECK(play.result().verdict.outcome == Outcome::preempted);
+}
+
+TEST_CASE("LaneTrial: what a trial does after it was told to end is not measured", "[runner]") {
+  Play play(Launcher::torch, MeasureSource::deepspeed);
+  const auto step = [](int number) {
+    return event(Kind::output, 0,
+                 "[2026-11-30 10:00:00,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=" +
+                     std::to_string(number) + ", skipped=0, lr=[0.001], mom=[(0.9, 0.999)]\n");
+  };
+  for (int number = 1; number <= 3; ++number) play.happens(0, step(number));
+  play.go_on(EndReason::preempted);
+  for (int number = 4; number <= 50; ++number) play.happens(0, step(number));
+  play.happens(0, ended(0, 0));
+  play.happens(1, ended(0, 0));
+  play.all_gone();
+  CHECK(play.result().meter.steps_seen() <= 3);
 }
 
 TEST_CASE("LaneTrial: ranks of srun that do not go are interrupted, then killed", "[runner]") {

@@ -93,7 +93,7 @@ Expected<void> LaneTrial::take_line(const Output& output, std::string_view raw) 
   const double arrival_s = now_s();
   OutputLine line = strip_prefix(raw);
   if (output.rank) line.rank = output.rank;
-  watch_.output_line(line.text, arrival_s);
+  if (still_measures()) watch_.output_line(line.text, arrival_s);
   recent_.add(line.text, line.rank, watch_.meter().steps_seen());
   last_line_s_ = arrival_s;
   if (!output.rank && !rank_failed_s_ && is_launcher_line(line.text)) {
@@ -169,8 +169,14 @@ void LaneTrial::read_metrics() {
     if (count <= 0) break;
     const double arrival_s = now_s();
     metrics_lines_.add(std::string_view(buffer.data(), static_cast<std::size_t>(count)),
-                       [&](std::string_view line) { watch_.metrics_line(line, arrival_s); });
+                       [&](std::string_view line) {
+                         if (still_measures()) watch_.metrics_line(line, arrival_s);
+                       });
   }
+}
+
+bool LaneTrial::still_measures() const {
+  return phase_ == Phase::running || phase_ == Phase::draining;
 }
 
 bool LaneTrial::all_ended() const {

@@ -97,6 +97,8 @@ class LaneTrial {
   Expected<void> follow(std::optional<EndReason> stop);
   void end_by_force();
   void settle(std::optional<EndReason> stop);
+  /// What a trial does after it was told to end is no measurement.
+  [[nodiscard]] bool still_measures() const;
   [[nodiscard]] bool all_ended() const;
   [[nodiscard]] bool all_outputs_ended() const;
   [[nodiscard]] bool all_gone() const;
