@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <regex>
 
 #include <fmt/core.h>
 
@@ -41,12 +41,9 @@ Expected<void> check_options(const Node* options, std::string_view path) {
 Expected<void> check_exclude(const Node& node, std::string_view path) {
   const Node* exclude = node.find("exclude");
   if (exclude == nullptr) return {};
+  static const std::regex form(R"([A-Za-z0-9][\w.-]*(\[\d+(-\d+)?(,\d+(-\d+)?)*\][\w.-]*)*)");
   for (const Node& name : exclude->items) {
-    const bool clean = std::ranges::all_of(name.text, [](unsigned char c) {
-      return std::isalnum(c) != 0 ||
-             std::string_view("-_.,[]").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (name.text.empty() || !clean) {
+    if (!std::regex_match(name.text, form)) {
       return fail_at(path, name.line, fmt::format("\"{}\" is no name of a node", name.text),
                      "write exclude = [\"n7\", \"n[11-13]\"]");
     }

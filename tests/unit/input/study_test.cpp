@@ -180,6 +180,13 @@ TEST_CASE("parse_site: every key of the generic site is understood", "[input]") 
   CHECK(site->array_size_max == 10);
   CHECK(site->min_task_minutes == 0.0);
   CHECK(site->runner_launch == std::vector<std::string>{"srun"});
+  for (const char* no_node : {"", "n[1-", "--foo", "n]1[", "n[a]", "n 1", "n[]"}) {
+    INFO(no_node);
+    const auto refused =
+        parse_site({"s.toml", "name = \"s\"\nexclude = [\"" + std::string(no_node) + "\"]\n"});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message.starts_with("s.toml:2: "));
+  }
   const auto bad = parse_site({"s.toml", "name = \"s\"\npartion = \"x\"\n"});
   REQUIRE_FALSE(bad.has_value());
   CHECK(bad.error().message ==
