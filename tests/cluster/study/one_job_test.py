@@ -5,6 +5,7 @@ kept between the stages, its lanes share them, and it comes to the same result a
 
 import os
 import re
+import signal
 import subprocess
 import time
 import unittest
@@ -83,6 +84,26 @@ class OneJob(StudyTest):
                          run.text + study.logs())
         self.assertLess(run.wall_s, 60)
         self.assert_no_process_left()
+
+    def test_what_is_interrupted_goes_on_in_another_allocation(self):
+        study_toml = self.write_study(grid_study((5, 1500), stall_s=60))
+        mark = f"SLURMTUNE_TEST_PLACE={self.place}"
+        held = subprocess.Popen(
+            ["salloc", "--quiet", "--nodes=1", "--exclusive", "env", mark, PROGRAMS / "slurmtune",
+             "tune", *self.arguments(study_toml)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        study = Study(self.place / "study")
+        self.wait_for(lambda: any("1500" in path.read_text(encoding="utf-8")
+                                  for path in study.root.glob("stages/*/work/*/command.txt")),
+                      "the slow trial runs", study=study)
+        os.kill(self.process_with(mark, "slurmtune"), signal.SIGINT)
+        self.assertEqual(held.wait(60), 3, study.logs())
+        self.assertEqual(study.outcomes(step_ms=1500), ["preempted"], study.logs())
+        self.assert_no_process_left()
+        again = in_allocation(1, "resume", study.root)
+        self.assertEqual(again.code, 0, again.text)
+        self.assert_won(study, step_ms=5)
+        self.assert_nothing_run_twice(study)
 
     def test_without_an_allocation(self):
         study_toml = self.write_study(grid_study())

@@ -240,7 +240,7 @@ void LocalScheduler::look_at(Task& task) {
   if (!task.killed_at && at >= task.ends_by) {
     task.ended_as = JobState::timed_out;
     task.killed_at = at + options_.grace;
-    task.process->signal_all(SIGTERM);
+    tell_to_end(task);
   } else if (task.killed_at && at >= *task.killed_at) {
     task.process->signal_all(SIGKILL);
   }
@@ -271,13 +271,19 @@ void LocalScheduler::start(Job& job, Task& task) {
   if (job.walltime) task.ends_by = SteadyClock::now() + *job.walltime;
 }
 
+void LocalScheduler::tell_to_end(Task& task) const {
+  // srun takes SIGTERM as a word to itself and kills its step at once; SIGUSR1 it hands on, and our
+  // runner writes what it has.
+  task.process->signal_all(options_.allocation == Allocation::used ? SIGUSR1 : SIGTERM);
+}
+
 void LocalScheduler::end(Task& task) {
   if (task.state == JobState::pending) {
     task.state = JobState::cancelled;
   } else if (task.state == JobState::running && !task.killed_at) {
     task.ended_as = JobState::cancelled;
     task.killed_at = SteadyClock::now() + options_.grace;
-    task.process->signal_all(SIGTERM);
+    tell_to_end(task);
   }
 }
 

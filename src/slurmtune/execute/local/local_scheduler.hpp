@@ -72,6 +72,7 @@ class LocalScheduler final : public Scheduler {
   void look_at(Task& task);
   void start(Job& job, Task& task);
   void end(Task& task);
+  void tell_to_end(Task& task) const;
 
   LocalOptions options_;
   std::list<Job> jobs_;
