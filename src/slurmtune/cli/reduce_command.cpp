@@ -9,6 +9,7 @@
 
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/open_study.hpp"
+#include "slurmtune/execute/allocation_end.hpp"
 #include "slurmtune/study/register_job.hpp"
 
 namespace slurmtune {
@@ -55,6 +56,12 @@ Expected<ExitCode> reduce(const ReduceArguments& arguments) {
   const bool by_hand = std::getenv("SLURMTUNE_JOB") == nullptr;
   if (study.is_local() && by_hand && intent.role != Role::guard) {
     SLURMTUNE_CHECK(check_alone(study));
+  }
+  const bool in_allocation = study.is_local() && study.state.created.submit != "local";
+  if (in_allocation && intent.role != Role::guard && allocation_is_gone()) {
+    return unavailable(
+        "the allocation is being ended, and with it the trials that this would conclude; go on in "
+        "another one: slurmtune resume DIR");
   }
   SLURMTUNE_CHECK(tell_journal(study, intent, arguments.stage));
   SLURMTUNE_CHECK(study.autotuner->advance(intent));

@@ -85,25 +85,39 @@ class OneJob(StudyTest):
         self.assertLess(run.wall_s, 60)
         self.assert_no_process_left()
 
-    def test_what_is_interrupted_goes_on_in_another_allocation(self):
+    def lose_while_it_runs(self, name, lose):
+        """Runs a study in an allocation, and loses it in the middle of its slow trial."""
         study_toml = self.write_study(grid_study((5, 1500), stall_s=60))
-        mark = f"SLURMTUNE_TEST_PLACE={self.place}"
+        mark = f"SLURMTUNE_TEST_PLACE={self.place}/{name}"
         held = subprocess.Popen(
             ["salloc", "--quiet", "--nodes=1", "--exclusive", "env", mark, PROGRAMS / "slurmtune",
-             "tune", *self.arguments(study_toml)],
+             "tune", *self.arguments(study_toml, name)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        study = Study(self.place / "study")
+        study = Study(self.place / name)
         self.wait_for(lambda: any("1500" in path.read_text(encoding="utf-8")
                                   for path in study.root.glob("stages/*/work/*/command.txt")),
                       "the slow trial runs", study=study)
-        os.kill(self.process_with(mark, "slurmtune"), signal.SIGINT)
-        self.assertEqual(held.wait(60), 3, study.logs())
-        self.assertEqual(study.outcomes(step_ms=1500), ["preempted"], study.logs())
+        lose(self.process_with(mark, "slurmtune"))
+        code = held.wait(90)
+        self.wait_until_idle(study)
+        self.assertEqual(study.events("finished"), [], study.logs())
         self.assert_no_process_left()
         again = in_allocation(1, "resume", study.root)
         self.assertEqual(again.code, 0, again.text)
         self.assert_won(study, step_ms=5)
         self.assert_nothing_run_twice(study)
+        return study, code
+
+    def test_what_is_interrupted_goes_on_in_another_allocation(self):
+        study, code = self.lose_while_it_runs(
+            "interrupted", lambda pid: os.kill(pid, signal.SIGINT))
+        self.assertEqual(code, 3)
+        self.assertEqual(study.outcomes(step_ms=1500)[0], "preempted", study.logs())
+
+    def test_an_allocation_that_is_cancelled_does_not_finish_the_study(self):
+        def cancel(_):
+            subprocess.run(["scancel", *queue("%i")], check=True)
+        self.lose_while_it_runs("cancelled", cancel)
 
     def test_without_an_allocation(self):
         study_toml = self.write_study(grid_study())
