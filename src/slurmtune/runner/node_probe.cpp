@@ -11,11 +11,11 @@
 #include <mpi.h>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/model/slow_nodes.hpp"
 #include "slurmtune/record/json.hpp"
 #include "slurmtune/runner/node/cpu_probe.hpp"
 #include "slurmtune/runner/node/gpu_probe.hpp"
 #include "slurmtune/runner/node/node_facts.hpp"
-#include "slurmtune/model/slow_nodes.hpp"
 
 namespace slurmtune {
 

@@ -30,6 +30,8 @@ std::string text_of(const std::filesystem::path& path) {
 pid_t runner_of_rank(const TaskFixture& task, const std::string& rank) {
   for (const pid_t pid : task.processes("slurmtune-runne")) {
     const std::filesystem::path proc = "/proc/" + std::to_string(pid);
+    // A trial's rank under srun has one as its parent, and that has a SLURM_PROCID, too.
+    if (text_of(proc / "cmdline").find("rank-env") != std::string::npos) continue;
     const Environment variables = parse_environment(text_of(proc / "environ"));
     if (variable(variables, "SLURM_PROCID") == rank) return pid;
   }

@@ -9,10 +9,10 @@
 
 #include <sched.h>
 
+#include "slurmtune/model/slow_nodes.hpp"
 #include "slurmtune/runner/node/cpu_probe.hpp"
 #include "slurmtune/runner/node/gpu_probe.hpp"
 #include "slurmtune/runner/node/matrix_kernel.hpp"
-#include "slurmtune/model/slow_nodes.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"

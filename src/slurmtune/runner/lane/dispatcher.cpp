@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "slurmtune/runner/experiment_verdict.hpp"
 #include "slurmtune/model/slow_nodes.hpp"
+#include "slurmtune/runner/experiment_verdict.hpp"
 #include "slurmtune/runner/task_loop.hpp"
 #include "slurmtune/runner/wall_clock.hpp"
 
