@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/cpu_affinity.hpp"
 #include "slurmtune/execute/process.hpp"
 
 namespace slurmtune {
@@ -49,7 +51,20 @@ struct Prepared {
   StandardFiles files;
   int report;  ///< where a Failure is written
   pid_t parent;
+  SpawnTraits::Leads leads;
+  int death_signal;
+  const CpuSet* cpus;  ///< nullptr = ours
+  SpawnTraits::OutOfMemory out_of_memory;
 };
+
+/// When memory runs out the kernel shall take the child, not us beside it.
+void offer_to_the_kernel() {
+  constexpr std::string_view first_to_go = "900";
+  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;  // not allowed here: it goes without
+  [[maybe_unused]] const ssize_t n = ::write(file, first_to_go.data(), first_to_go.size());
+  ::close(file);
+}
 
 /// Runs in the child between fork() and execve(): only what POSIX calls async-signal-safe.
 [[noreturn]] void become(const Prepared& p) {
@@ -58,9 +73,13 @@ struct Prepared {
     [[maybe_unused]] const ssize_t n = ::write(p.report, &failure, sizeof failure);
     ::_exit(127);
   };
-  ::setpgid(0, 0);
+  if (p.leads == SpawnTraits::Leads::session) {
+    ::setsid();
+  } else {
+    ::setpgid(0, 0);
+  }
   // Nothing is left behind if we are killed. The parent may be gone already.
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::prctl(PR_SET_PDEATHSIG, p.death_signal);
   if (::getppid() != p.parent) ::_exit(127);
 
   struct sigaction standard = {};
@@ -69,6 +88,9 @@ struct Prepared {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  if (p.out_of_memory == SpawnTraits::OutOfMemory::goes_first) offer_to_the_kernel();
+  if (p.cpus != nullptr) p.cpus->apply();
 
   // The three may be each other's numbers: move them out of the way first.
   const int in = ::fcntl(p.files.in, F_DUPFD_CLOEXEC, 10);
@@ -82,6 +104,15 @@ struct Prepared {
   ::execve(p.program, p.argv, p.environment);
   fail(Stage::program);
   ::_exit(127);
+}
+
+/// What is executed. A relative path would mean one thing before and another after chdir().
+Expected<std::string> path_of(const std::string& name) {
+  const auto program = find_program(name);
+  if (program) return std::filesystem::absolute(*program).string();
+  return unavailable(name + (name.find('/') == std::string::npos
+                                 ? ": not found in PATH"
+                                 : ": no such program, or not executable"));
 }
 
 std::optional<pid_t> parent_of(const std::filesystem::path& process) {
@@ -144,17 +175,15 @@ ssize_t write_quietly(int fd, std::string_view bytes) {
   return n;
 }
 
-Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files) {
+Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files,
+                      const SpawnTraits& traits) {
   SLURMTUNE_ASSERT(!call.argv.empty());
   const std::string& name = call.argv.front();
-  const auto program = find_program(name);
-  if (!program) {
-    return unavailable(name + (name.find('/') == std::string::npos
-                                   ? ": not found in PATH"
-                                   : ": no such program, or not executable"));
+  std::string path = traits.program;
+  if (path.empty()) {
+    SLURMTUNE_TRY(path, path_of(name));
   }
-  // A relative path means one thing before and another after chdir().
-  const std::string path = std::filesystem::absolute(*program).string();
+  const CpuSet cpus(traits.cpus);
   SLURMTUNE_TRY(Pipe report, make_pipe());
   std::vector<char*> argv = pointers(call.argv);
   std::vector<char*> environment;
@@ -165,7 +194,11 @@ Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files) {
                           .environment = call.environment ? environment.data() : environ,
                           .files = files,
                           .report = report.write_end.get(),
-                          .parent = ::getpid()};
+                          .parent = ::getpid(),
+                          .leads = traits.leads,
+                          .death_signal = traits.death_signal,
+                          .cpus = traits.cpus.empty() ? nullptr : &cpus,
+                          .out_of_memory = traits.out_of_memory};
   // A signal handler of ours must not run in the child.
   sigset_t all;
   sigset_t before;
@@ -178,7 +211,7 @@ Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files) {
   if (pid < 0) return unavailable(name + ": cannot be started: " + reason(fork_error));
 
   // On both sides, so that the group exists whoever comes first.
-  ::setpgid(pid, pid);
+  if (traits.leads == SpawnTraits::Leads::group) ::setpgid(pid, pid);
   report.write_end.close();
   Failure failure{};
   ssize_t n = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <csignal>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,9 +53,23 @@ struct StandardFiles {
   int err = -1;
 };
 
+/// In what a child may differ from others.
+struct SpawnTraits {
+  enum class Leads { group, session };
+  enum class OutOfMemory { as_others, goes_first };
+
+  std::string program;  ///< path of the executable, below the workdir; "" = argv[0], searched
+  Leads leads = Leads::group;
+  int death_signal = SIGTERM;  ///< that it gets when the thread that started it goes
+  std::vector<int> cpus;       ///< that it may run on; empty = all that we may
+  /// Whether the kernel takes it before others when memory runs out.
+  OutOfMemory out_of_memory = OutOfMemory::as_others;
+};
+
 /// Starts a program as leader of its own process group; see ChildProcess for what it inherits.
 /// Errors: unavailable, naming the program and the system's reason.
-[[nodiscard]] Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files);
+[[nodiscard]] Expected<pid_t> spawn(const ProgramCall& call, const StandardFiles& files,
+                                    const SpawnTraits& traits = {});
 
 /// All living descendants of a process, from /proc; without it, none. Neither `spared` nor what
 /// descends from them is among them.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "slurmtune/base/shell_quote.hpp"
+#include "slurmtune/execute/cpu_affinity.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/runner/start/rendezvous.hpp"
 #include "slurmtune/study/files.hpp"

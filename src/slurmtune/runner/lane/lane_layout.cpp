@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <sched.h>
 
 namespace slurmtune {
 
@@ -53,17 +52,6 @@ std::vector<std::string> part_of(const std::vector<std::string>& list, int share
                                        static_cast<std::size_t>(shares));
   };
   return {list.begin() + at(share), list.begin() + at(share + 1)};
-}
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
-  }
-  return cpus;
 }
 
 std::vector<std::string> visible_devices(const Environment& environment) {

@@ -24,9 +24,6 @@ struct LanePlace {
 [[nodiscard]] std::vector<std::string> part_of(const std::vector<std::string>& list, int share,
                                                int shares);
 
-/// CPUs that this process may run on, ascending. Source: sched_getaffinity(2).
-[[nodiscard]] std::vector<int> allowed_cpus();
-
 /// The accelerators that the environment offers, as CUDA_VISIBLE_DEVICES names them (or
 /// ROCR_VISIBLE_DEVICES); without that variable 0, 1, … up to SLURM_GPUS_ON_NODE.
 [[nodiscard]] std::vector<std::string> visible_devices(const Environment& environment);

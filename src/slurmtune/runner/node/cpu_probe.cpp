@@ -8,15 +8,15 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/cpu_affinity.hpp"
 #include "slurmtune/runner/node/matrix_kernel.hpp"
 #include "slurmtune/runner/node/vector_clones.hpp"
 #include "slurmtune/study/files.hpp"
@@ -28,45 +28,21 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Nothing = wherever the kernel puts us.
-using Core = std::optional<std::size_t>;
-
-/// The cores that we may run on, at least one.
-std::vector<Core> own_core_numbers() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<Core> cores;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) cores.emplace_back(core);
-    }
-  }
-  if (cores.empty()) cores.emplace_back();
-  return cores;
-}
-
-void stay_on(Core core) {
-  if (!core) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(*core, &set);
-  // If it is refused the thread may wander, which costs little.
-  static_cast<void>(::pthread_setaffinity_np(::pthread_self(), sizeof set, &set));
-}
-
 /// Does a piece of work again and again, and says how much each time.
 using Work = std::function<double()>;
 
 /// Runs what `make` makes (on its core, so that its memory is near) on every core at once; the sum
 /// of the threads' rates, in work a second.
 double rate_of(const std::function<Work()>& make, Seconds duration) {
-  const std::vector<Core> cores = own_core_numbers();
-  std::vector<double> rates(cores.size());
-  std::barrier together(static_cast<std::ptrdiff_t>(cores.size()));
+  const std::vector<int> cores = allowed_cpus();
+  const std::size_t count = std::max<std::size_t>(1, cores.size());
+  std::vector<double> rates(count);
+  std::barrier together(static_cast<std::ptrdiff_t>(count));
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < cores.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
-      stay_on(cores[i]);
+      // If it is refused the thread may wander, which costs little.
+      if (i < cores.size()) CpuSet(std::span(&cores[i], 1)).apply();
       const Work work = make();
       work();  // the first time is always slower
       together.arrive_and_wait();
@@ -163,7 +139,8 @@ Work matrix_work() {
 }  // namespace
 
 void measure_cpu(NodeFigures& figures, const CpuProbe& probe) {
-  const std::size_t elements = triad_elements(own_core_numbers().size(), probe.array_bytes_max);
+  const std::size_t elements =
+      triad_elements(std::max<std::size_t>(1, allowed_cpus().size()), probe.array_bytes_max);
   figures.memory_bytes_per_s = rate_of([=] { return triad_work(elements); }, probe.each);
   figures.fp32_flops = rate_of(matrix_work<float>, probe.each);
   figures.fp64_flops = rate_of(matrix_work<double>, probe.each);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/cpu_affinity.hpp"
 #include "slurmtune/runner/node/nvml.hpp"
 #include "slurmtune/study/files.hpp"
 
@@ -81,21 +81,6 @@ std::string processor_of(const KernelFiles& kernel) {
   return text->substr(begin, end - begin);
 }
 
-/// Cores that this process may run on.
-int own_cores() {
-  // A node may have more CPUs than cpu_set_t holds.
-  for (std::size_t cpus = CPU_SETSIZE; cpus <= std::size_t{64} * CPU_SETSIZE; cpus *= 2) {
-    cpu_set_t* set = CPU_ALLOC(cpus);
-    if (set == nullptr) return 0;
-    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    const bool told = ::sched_getaffinity(0, bytes, set) == 0;
-    const int count = told ? CPU_COUNT_S(bytes, set) : 0;
-    CPU_FREE(set);
-    if (told) return count;
-  }
-  return 0;
-}
-
 void add_gpus(NodeFacts& facts, const Environment& environment, const std::string& library) {
   const auto nvml = Nvml::load(library);
   if (!nvml) {
@@ -120,7 +105,7 @@ NodeFacts read_node_facts(const std::string& node, const Environment& environmen
   NodeFacts facts;
   facts.node = node;
   facts.processor = processor_of(sources.kernel);
-  facts.cores = own_cores();
+  facts.cores = static_cast<int>(allowed_cpus().size());
   facts.cores_online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   if (const auto text = read_file(sources.kernel.proc / "meminfo")) {
     facts.host_bytes = kibibytes_after(*text, "MemTotal:");

@@ -6,23 +6,22 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/process.hpp"
+
 namespace slurmtune {
 
 namespace {
 
-constexpr int exit_not_started = 127;
 /// For a trial to hear of its end when its runner is gone, before it is killed.
 constexpr double abandoned_s = 2.0;
 constexpr double killing_max_s = 10.0;
@@ -32,116 +31,24 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-enum class Hurdle : char { directory = 'd', program = 'p' };
-
-struct StartFailure {
-  int problem = 0;
-  Hurdle hurdle = Hurdle::program;
-};
-
-/// What the child needs between fork and exec.
-struct ChildPlan {
-  std::string program;
-  std::vector<std::string> words;
-  std::vector<std::string> entries;
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  std::string workdir;
-  std::vector<int> cpus;
-  int death_signal = SIGKILL;
-  int output = -1;
-  int report = -1;  ///< a StartFailure is written here if the child cannot go on
-  pid_t parent = -1;
-};
-
-[[noreturn]] void give_up(const ChildPlan& plan, Hurdle hurdle) {
-  const StartFailure failure{errno, hurdle};
-  const ssize_t told = ::write(plan.report, &failure, sizeof failure);
-  ::_exit(told < 0 ? exit_not_started - 1 : exit_not_started);
-}
-
-/// When memory runs out the kernel shall take the trial, not the runner beside it.
-void offer_to_the_kernel() {
-  const Descriptor file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  constexpr std::string_view first_to_go = "900";
-  if (file.get() >= 0 && ::write(file.get(), first_to_go.data(), first_to_go.size()) < 0) {
-    errno = 0;  // not allowed here: it goes without
-  }
-}
-
-void bind_to(const std::vector<int>& cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
-
-[[noreturn]] void become(const ChildPlan& plan) {
-  ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, plan.death_signal);
-  if (::getppid() != plan.parent) ::_exit(exit_not_started);  // it died before prctl
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  offer_to_the_kernel();
-  bind_to(plan.cpus);
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(plan.output, STDOUT_FILENO);
-  ::dup2(plan.output, STDERR_FILENO);
-  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (::chdir(plan.workdir.c_str()) != 0) give_up(plan, Hurdle::directory);
-  ::execve(plan.program.c_str(), plan.argv.data(), plan.envp.data());
-  give_up(plan, Hurdle::program);
-}
-
-void point_at(std::vector<std::string>& texts, std::vector<char*>& pointers) {
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-}
-
-/// Waits for the child to become the program, or to say why it cannot.
-Expected<void> wait_for_exec(int fd, const ChildPlan& plan) {
-  StartFailure failure;
-  ssize_t count = 0;
-  do {
-    count = ::read(fd, &failure, sizeof failure);
-  } while (count < 0 && errno == EINTR);
-  if (count == 0) return {};
-  const bool by_directory = failure.hurdle == Hurdle::directory;
-  return unavailable(fmt::format("cannot start '{}': {}{}", plan.words.front(),
-                                 by_directory ? plan.workdir + ": " : "",
-                                 std::strerror(failure.problem)));
-}
-
 Expected<pid_t> start_process(const ProcessSpec& spec, int output) {
   if (spec.argv.empty()) return unavailable("cannot start a trial without a command");
-  ChildPlan plan;
   const auto program = find_executable(spec.argv.front(), spec.environment, spec.workdir);
   if (!program) {
     return unavailable(
         fmt::format("cannot start '{}': no such program, or not executable", spec.argv.front()));
   }
-  plan.program = *program;
-  plan.words = spec.argv;
-  plan.entries = environment_entries(spec.environment);
-  plan.workdir = spec.workdir;
-  plan.cpus = spec.cpus;
-  plan.output = output;
-  plan.parent = ::getpid();
-  if (spec.remote == RemoteEnding::interrupt) plan.death_signal = SIGINT;
-  point_at(plan.words, plan.argv);
-  point_at(plan.entries, plan.envp);
-  SLURMTUNE_TRY(Pipe report, make_pipe());
-  plan.report = report.write_end.get();
-  const pid_t pid = ::fork();
-  if (pid == 0) become(plan);
-  if (pid < 0) return unavailable(fmt::format("cannot fork: {}", std::strerror(errno)));
-  report.write_end.close();
-  SLURMTUNE_CHECK(wait_for_exec(report.read_end.get(), plan));
-  return pid;
+  SpawnTraits traits;
+  traits.program = *program;
+  traits.leads = SpawnTraits::Leads::session;
+  traits.death_signal = spec.remote == RemoteEnding::interrupt ? SIGINT : SIGKILL;
+  traits.cpus = spec.cpus;
+  traits.out_of_memory = SpawnTraits::OutOfMemory::goes_first;
+  SLURMTUNE_TRY(const Descriptor null, open_file("/dev/null", O_RDONLY));
+  const ProgramCall call{spec.argv, environment_entries(spec.environment), spec.workdir};
+  const auto pid = spawn(call, {null.get(), output, output}, traits);
+  if (pid) return *pid;
+  return unavailable(fmt::format("cannot start '{}': {}", spec.argv.front(), pid.error().message));
 }
 
 }  // namespace
