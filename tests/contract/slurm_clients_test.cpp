@@ -26,13 +26,14 @@ std::string output_of(std::vector<std::string> argv) {
   return result->out;
 }
 
-/// What the controller holds of a job, without what differs between two jobs of one script.
+/// What the controller holds of a job, without what differs between two jobs of one script: among
+/// it the reason that it waits for, which is Slurm's word and changes when its scheduler looks.
 std::set<std::string> fields_of(JobId job) {
   std::istringstream words(
       output_of({"scontrol", "--oneliner", "show", "job", std::to_string(job.number)}));
   const std::regex of_one_job(
       "(JobId|ArrayJobId|SubmitTime|EligibleTime|AccrueTime|LastSchedEval|"
-      "StartTime|EndTime|Priority|AllocNode:Sid|SubmitLine|Scheduler)=.*");
+      "StartTime|EndTime|Reason|Priority|AllocNode:Sid|SubmitLine|Scheduler)=.*");
   std::set<std::string> fields;
   for (std::string word; words >> word;) {
     if (!std::regex_match(word, of_one_job)) {
