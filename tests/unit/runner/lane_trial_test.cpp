@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -56,6 +57,11 @@ class Play {
   void happens(std::size_t node, const NodeEvent& event) {
     CHECK(trial_->on_event(node, event).has_value());
     go_on();
+  }
+  /// What the trial appends to SLURMTUNE_METRICS.
+  void report_steps(int count) {
+    std::ofstream file(directory_.path() / "metrics.jsonl", std::ios::app);
+    for (int step = 1; step <= count; ++step) file << R"({"step_s":0.1,"step":)" << step << "}\n";
   }
   void go_on(std::optional<EndReason> stop = std::nullopt) {
     CHECK(trial_->go_on(stop).has_value());
@@ -172,6 +178,23 @@ TEST_CASE("LaneTrial: what a trial does after it was told to end is not measured
   play.happens(1, ended(0, 0));
   play.all_gone();
   CHECK(play.result().meter.steps_seen() <= 3);
+}
+
+TEST_CASE("LaneTrial: the last words of a rank stay, whatever steps are told around them",
+          "[runner]") {
+  for (const bool before : {true, false}) {
+    Play play;
+    if (before) play.report_steps(3);
+    play.happens(1, event(Kind::output, 0, "OSError: [Errno 28] No space left on device\n"));
+    if (!before) play.report_steps(4);
+    play.happens(0, event(Kind::output, 0, "waiting for rank 1\n"));
+    play.happens(1, ended(0, 1));
+    play.wait();
+    play.happens(0, ended(0, std::nullopt, SIGTERM));
+    play.all_gone();
+    INFO(before);
+    CHECK(play.result().verdict.outcome == Outcome::storage_error);
+  }
 }
 
 TEST_CASE("LaneTrial: ranks of srun that do not go are interrupted, then killed", "[runner]") {

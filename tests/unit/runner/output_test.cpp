@@ -67,6 +67,10 @@ TEST_CASE("RecentLines: keeps what was said since the step before the last", "[r
   recent.add("last", std::nullopt, 5);
   CHECK(recent.texts() == std::vector<std::string>{"before", "last"});
   CHECK(recent.ranks() == std::vector<std::optional<int>>{1, std::nullopt});
+  recent.add("others go on", 0, 9);
+  CHECK(recent.texts().front() == "before");
+  recent.add("and so does it", 1, 9);
+  CHECK(recent.texts() == std::vector<std::string>{"last", "others go on", "and so does it"});
   for (int i = 0; i < 1000; ++i) recent.add("more", std::nullopt, 5);
   CHECK(recent.texts().size() == 300);
 }

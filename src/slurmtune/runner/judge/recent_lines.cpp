@@ -4,10 +4,11 @@
 namespace slurmtune {
 
 void RecentLines::add(std::string_view text, std::optional<int> rank, int steps_seen) {
+  std::erase_if(lines_, [&](const Line& line) {
+    return line.rank == rank && line.steps_seen < steps_seen - 1;
+  });
   lines_.push_back({std::string(text.substr(0, line_bytes_max)), rank, steps_seen});
-  while (lines_.size() > lines_max || lines_.front().steps_seen < steps_seen - 1) {
-    lines_.pop_front();
-  }
+  if (lines_.size() > lines_max) lines_.pop_front();
 }
 
 std::vector<std::string> RecentLines::texts() const {

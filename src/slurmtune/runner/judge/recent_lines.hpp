@@ -9,8 +9,9 @@
 
 namespace slurmtune {
 
-/// The last lines of a trial's output, as far as they may tell why it failed: those since the step
-/// before the last one (ranks run apart a little), at most 300.
+/// The last lines of a trial's output, as far as they may tell why it failed, at most 300: of each
+/// rank those since the step before the one in which it wrote last. What a rank says at its end
+/// stays, however many steps others go on, and whatever they write.
 class RecentLines {
  public:
   void add(std::string_view text, std::optional<int> rank, int steps_seen);

@@ -107,6 +107,7 @@ Expected<void> LaneTrial::take_line(const Output& output, std::string_view raw) 
 }
 
 Expected<void> LaneTrial::take_output(Output& output, const std::string& bytes) {
+  read_metrics();  // the steps that were told before this was written
   Expected<void> done;
   output.lines.add(bytes, [&](std::string_view raw) {
     if (done) done = take_line(output, raw);
