@@ -89,8 +89,8 @@ int number_or(const Environment& environment, const std::string& name, int other
   return value;
 }
 
-/// The runner may have opened an output for this rank alone: what goes through mpirun may be lost
-/// when the rank fails. Where it cannot be opened, the launcher's way serves.
+/// The runner may have opened an output for this rank alone. Where it cannot be opened, the
+/// launcher's way serves.
 void write_to_own_output(Environment& environment) {
   const auto paths = variable(environment, rank_outputs_variable);
   if (!paths) return;
