@@ -20,10 +20,10 @@ class LocalTrial {
   /// Errors: unavailable.
   [[nodiscard]] static Expected<LocalTrial> begin(Spawner& spawner);
 
-  /// Opens outputs for ranks that a launcher on this node starts: each writes into a pipe of ours, so
-  /// that every line has its rank, and nothing hangs on what the launcher does with the output of
-  /// a rank that fails. They get the indices `first_index`, … Gives their paths, by rank. Errors:
-  /// unavailable.
+  /// Opens outputs for ranks that a launcher on this node starts: each writes into a pipe of ours,
+  /// so that every line has its rank, and nothing hangs on what the launcher does with the output
+  /// of a rank that fails. They get the indices `first_index`, … Gives their paths, by rank.
+  /// Errors: unavailable.
   [[nodiscard]] Expected<std::vector<std::string>> open_outputs(int first_index, int count);
 
   /// Starts a process, whose standard output and error both come as output of `index`. Whether it
