@@ -96,7 +96,8 @@ make_deepspeed() (
     echo "to make: $deepspeed_environment"
     rm -rf "$deepspeed_environment" &&
         /usr/bin/python3 -m venv --system-site-packages "$deepspeed_environment" &&
-        DS_BUILD_OPS=0 "$deepspeed_environment/bin/python" -m pip install --quiet --no-deps \
+        env -u CUDA_HOME -u CUDA_PATH DS_BUILD_OPS=0 \
+            "$deepspeed_environment/bin/python" -m pip install --quiet --no-deps \
             --retries 3 --disable-pip-version-check \
             "deepspeed==$deepspeed_version" hjson==3.1.0 &&
         touch "$deepspeed_environment/whole"
