@@ -33,6 +33,17 @@ struct TrialSpec {
   std::map<std::string, std::string> env;
   std::vector<std::string> container;  ///< argv prefix
   std::vector<std::string> snapshot;   ///< globs below workdir, frozen into the study
+  std::vector<std::string> dry_start;  ///< arguments with which the command only tells what it read
+};
+
+/// [parallel]: how many ranks share a model, a layer pipeline, a sequence. What is left of the
+/// ranks is data-parallel.
+struct ParallelSpec {
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t sequence = 1;
+
+  [[nodiscard]] std::int64_t product() const { return tensor * pipeline * sequence; }
 };
 
 /// A DeepSpeed study: [deepspeed] and the "autotuning" section of its config, merged.
@@ -63,8 +74,13 @@ struct BatchSpec {
 /// [model]; absent values are profiled.
 struct ModelSpec {
   std::optional<double> params;
+  std::optional<double> trainable_params;  ///< absent = all
   std::optional<double> hidden;
   std::optional<double> layers;
+  std::optional<double> heads;
+  std::optional<double> kv_heads;      ///< grouped-query attention; absent = heads
+  std::optional<double> intermediate;  ///< width of the MLP
+  std::optional<double> vocabulary;
   std::optional<double> sequence_length;  ///< tokens of a sample
 };
 
@@ -113,6 +129,8 @@ struct SearchSpec {
   int rounds = 4;
   int width = 8;
   double stop_gain = 0.01;
+  std::int64_t knob_experiments = 50;  ///< of the knobs stage, at most (tuner_num_trials)
+  std::int64_t knob_patience = 0;      ///< ends it after so many without a new best; 0 = never
 };
 
 struct BudgetSpec {
@@ -134,6 +152,7 @@ struct StudySpec {
   std::uint64_t seed = 1;
   TrialSpec trial;
   std::optional<DeepSpeedSpec> deepspeed;  ///< absent = a generic study
+  ParallelSpec parallel;
   BatchSpec batch;
   ModelSpec model;
   std::vector<ParameterSpec> parameters;
@@ -147,10 +166,12 @@ struct StudySpec {
   int lanes_per_node = 1;          ///< more than 1 only where a trial takes one node
   std::vector<std::string> notes;  ///< what was merged or assumed, one sentence each, to be shown
 
-  /// Ranks of one experiment; also the data-parallel size (no model parallelism yet).
+  /// Ranks of one experiment.
   [[nodiscard]] std::int64_t ranks() const {
     return std::int64_t{trial.nodes} * trial.processes_per_node;
   }
+  /// Ranks that work on different samples: the batch is divided among them, ZeRO shards over them.
+  [[nodiscard]] std::int64_t data_parallel() const { return ranks() / parallel.product(); }
   /// Nodes that an array task holds.
   [[nodiscard]] int nodes_per_task() const {
     return (lanes * trial.nodes + lanes_per_node - 1) / lanes_per_node;
