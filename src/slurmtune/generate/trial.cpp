@@ -193,7 +193,7 @@ std::optional<Value> mapped_value(const StudySpec& spec, const Json& document,
   const auto accumulation = ds_value(document, "gradient_accumulation_steps");
   SLURMTUNE_ASSERT(micro && accumulation);
   return Value(std::get<std::int64_t>(*micro) * std::get<std::int64_t>(*accumulation) *
-               spec.ranks());
+               spec.data_parallel());
 }
 
 /// Puts one parameter where its target says; `json:` ones are in the ds_config already.

@@ -89,6 +89,31 @@ Expected<void> read_zero_stages(const Node& root, DsConfig& config) {
   return {};
 }
 
+/// `section.key`, how many ranks share something; a word ("auto") says nothing. "" = no section.
+Expected<void> read_degree(const Node& root, std::string_view section, std::string_view key,
+                           std::string_view path, std::vector<NamedDegree>& degrees) {
+  const Node* table = section.empty() ? &root : root.find(section);
+  const Node* node = table != nullptr ? table->find(key) : nullptr;
+  if (node == nullptr || node->kind == Node::Kind::string) return {};
+  const std::string name = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+  if (!node->is_integral() || node->as_integer() < 0 || node->as_integer() > 1'000'000) {
+    return fail_at(path, node->line,
+                   fmt::format("{} is {}, but must be a positive integer", name, written(*node)),
+                   fmt::format("write \"{}\": 2", key));
+  }
+  // DeepSpeed's own default of autotp_size is 0: none.
+  degrees.push_back({name, std::max<std::int64_t>(node->as_integer(), 1), node->line});
+  return {};
+}
+
+Expected<void> read_parallel_keys(const Node& root, DsConfig& config) {
+  DsParallel& parallel = config.parallel;
+  SLURMTUNE_CHECK(
+      read_degree(root, "tensor_parallel", "autotp_size", config.path, parallel.tensor));
+  SLURMTUNE_CHECK(read_degree(root, "pipeline", "stages", config.path, parallel.pipeline));
+  return read_degree(root, "", "sequence_parallel_size", config.path, parallel.sequence);
+}
+
 Expected<void> check_unsupported(const Node& root, const DsConfig& config) {
   const Node* elasticity = root.find("elasticity");
   if (elasticity != nullptr && boolean_or(*elasticity, "enabled", false)) {
@@ -107,12 +132,8 @@ std::optional<Located<std::int64_t>> located_integer(const Node& table, std::str
 
 Expected<void> read_autotuning(const Node& section, DsConfig& config) {
   SLURMTUNE_CHECK(check_keys(section, autotuning_keys(), config.path));
-  if (const auto mp_size = located_integer(section, "mp_size"); mp_size && mp_size->value != 1) {
-    return fail_at(config.path, mp_size->line,
-                   fmt::format("mp_size = {}: model parallelism is not supported by this version "
-                               "yet",
-                               mp_size->value),
-                   "use 1");
+  if (const auto mp_size = located_integer(section, "mp_size")) {
+    config.parallel.tensor.push_back({"autotuning.mp_size", mp_size->value, mp_size->line});
   }
   if (const Node* fast = section.find("fast")) config.fast = fast->boolean;
   if (const Node* metric = section.find("metric")) {
@@ -176,6 +197,7 @@ Expected<DsConfig> read_ds_config(const SourceText& source) {
   config.accumulation_auto = accumulation != nullptr && is_auto(*accumulation);
   SLURMTUNE_TRY(config.train_batch, positive_integer(root, "train_batch_size", source.path));
   SLURMTUNE_CHECK(read_zero_stages(root, config));
+  SLURMTUNE_CHECK(read_parallel_keys(root, config));
   if (const Node* autotuning = root.find("autotuning")) {
     if (autotuning->kind != Node::Kind::table) {
       return fail_at(source.path, autotuning->line,

@@ -25,6 +25,20 @@ struct Located {
   int line = 1;
 };
 
+/// How many ranks share something, as a key of the config says.
+struct NamedDegree {
+  std::string key;
+  std::int64_t value = 1;
+  int line = 1;
+};
+
+/// What a ds_config says of [parallel]; more than one key may say the same.
+struct DsParallel {
+  std::vector<NamedDegree> tensor;    ///< autotuning.mp_size, tensor_parallel.autotp_size
+  std::vector<NamedDegree> pipeline;  ///< pipeline.stages
+  std::vector<NamedDegree> sequence;  ///< sequence_parallel_size
+};
+
 /// A ds_config.json, as far as it says something about the study.
 struct DsConfig {
   std::string path;
@@ -36,6 +50,7 @@ struct DsConfig {
   std::optional<Located<std::int64_t>> train_batch;
   bool micro_batch_auto = false;
   bool accumulation_auto = false;
+  DsParallel parallel;
 
   // "autotuning"
   std::optional<bool> fast;
@@ -67,6 +82,11 @@ struct DsConfig {
 /// Fills deepspeed, batch, model, and objective and notes where the config says something.
 [[nodiscard]] Expected<void> merge_ds_config(const Node& study, const DsConfig& config,
                                              StudySpec& spec);
+
+/// Fills spec.parallel of [parallel] alone. Errors: it does not divide the ranks.
+[[nodiscard]] Expected<void> read_parallel(const Node& study, StudySpec& spec);
+/// Errors: spec.parallel does not divide the ranks; `where` is what said so.
+[[nodiscard]] Expected<void> check_parallel(const StudySpec& spec, std::string_view where);
 
 /// Checks [batch] and fills it for a study without [deepspeed].
 [[nodiscard]] Expected<void> read_generic_batch(const Node& study, StudySpec& spec);

@@ -151,6 +151,8 @@ Expected<SearchSpec> read_search(const Node& study, std::string_view path) {
   search.rounds = static_cast<int>(integer_or(*section, "rounds", search.rounds));
   search.width = static_cast<int>(integer_or(*section, "width", search.width));
   search.stop_gain = real_or(*section, "stop_gain", search.stop_gain);
+  search.knob_experiments = integer_or(*section, "knob_experiments", search.knob_experiments);
+  search.knob_patience = integer_or(*section, "knob_patience", search.knob_patience);
   return search;
 }
 

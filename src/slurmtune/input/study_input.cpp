@@ -120,6 +120,7 @@ Expected<StudySpec> read_spec(const Node& study, const StudySources& sources) {
   }
   const Node* deepspeed = study.find("deepspeed");
   if (deepspeed == nullptr) {
+    SLURMTUNE_CHECK(read_parallel(study, spec));
     SLURMTUNE_CHECK(read_generic_batch(study, spec));
     return spec;
   }

@@ -53,7 +53,7 @@ constexpr Bounds seconds_bounds{0, 1e7, true};
 constexpr Bounds size_bounds{0, 1e18, true};
 constexpr Bounds stage_bounds{0, 3};
 
-constexpr std::array<KeyRow, 9> trial_rows{{
+constexpr std::array<KeyRow, 10> trial_rows{{
     {"nodes", shape_integer, "nodes = 2", "Nodes of one experiment.", {1, 1e5}},
     {"processes_per_node",
      shape_integer,
@@ -83,6 +83,8 @@ constexpr std::array<KeyRow, 9> trial_rows{{
      "Arguments put before the command."},
     {"snapshot", shape_strings, "snapshot = [\"*.py\"]",
      "Files below workdir, copied into the study and run from there."},
+    {"dry_start", shape_strings, "dry_start = [\"--dry-run\"]",
+     "Arguments with which the command only tells what it read; run once before anything else."},
 }};
 constexpr KeyTable trial_table{"[trial]", "trial.", trial_rows};
 
@@ -118,6 +120,13 @@ constexpr std::array<KeyRow, 3> batch_rows{{
      auto_words},
 }};
 constexpr KeyTable batch_table{"[batch]", "batch.", batch_rows};
+
+constexpr std::array<KeyRow, 3> parallel_rows{{
+    {"tensor", shape_integer, "tensor = 2", "Ranks that share each layer.", {1, 1e6}},
+    {"pipeline", shape_integer, "pipeline = 2", "Stages of a pipeline of layers.", {1, 1e6}},
+    {"sequence", shape_integer, "sequence = 2", "Ranks that share a sequence.", {1, 1e6}},
+}};
+constexpr KeyTable parallel_table{"[parallel]", "parallel.", parallel_rows};
 
 constexpr std::array<KeyRow, 4> model_rows{{
     {"params", shape_real, "params = 774030080", "Parameters of the model.", size_bounds},
@@ -199,7 +208,7 @@ constexpr std::array<KeyRow, 8> measure_rows{{
 }};
 constexpr KeyTable measure_table{"[measure]", "measure.", measure_rows};
 
-constexpr std::array<KeyRow, 4> search_rows{{
+constexpr std::array<KeyRow, 6> search_rows{{
     {"strategy",
      shape_word,
      "strategy = \"auto\"",
@@ -213,6 +222,16 @@ constexpr std::array<KeyRow, 4> search_rows{{
      "stop_gain = 0.01",
      "Stop when a round gains less than this.",
      {0, 1}},
+    {"knob_experiments",
+     shape_integer,
+     "knob_experiments = 50",
+     "Experiments of the knobs stage, at most.",
+     {1, 1e6}},
+    {"knob_patience",
+     shape_integer,
+     "knob_patience = 20",
+     "End the knobs stage after so many experiments without a new best; 0: never.",
+     {0, 1e6}},
 }};
 constexpr KeyTable search_table{"[search]", "search.", search_rows};
 
@@ -231,7 +250,7 @@ constexpr std::array<KeyRow, 6> budget_rows{{
 }};
 constexpr KeyTable budget_table{"[budget]", "budget.", budget_rows};
 
-constexpr std::array<KeyRow, 14> root_rows{{
+constexpr std::array<KeyRow, 15> root_rows{{
     {"format", shape_integer, "format = 1", "Version of this format.", {1, 1e9}, {}, nullptr, true},
     {"name",
      shape_token,
@@ -263,6 +282,13 @@ constexpr std::array<KeyRow, 14> root_rows{{
      {},
      {},
      &deepspeed_table},
+    {"parallel",
+     shape_table,
+     "a section [parallel]",
+     "How ranks share the model.",
+     {},
+     {},
+     &parallel_table},
     {"batch", shape_table, "a section [batch]", "Batch sizes.", {}, {}, &batch_table},
     {"model", shape_table, "a section [model]", "Facts about the model.", {}, {}, &model_table},
     {"parameter",

@@ -170,8 +170,13 @@ struct StudySpec {
   [[nodiscard]] std::int64_t ranks() const {
     return std::int64_t{trial.nodes} * trial.processes_per_node;
   }
-  /// Ranks that work on different samples: the batch is divided among them, ZeRO shards over them.
+  /// Ranks that work on different samples: the batch is divided among them.
   [[nodiscard]] std::int64_t data_parallel() const { return ranks() / parallel.product(); }
+  /// Ranks that ZeRO shards over: those of one sequence hold the same model, and share it too.
+  /// Source: DeepSpeed's engine gives its ZeRO optimizers the sequence-data-parallel group.
+  [[nodiscard]] std::int64_t sharding_ranks() const {
+    return ranks() / (parallel.tensor * parallel.pipeline);
+  }
   /// Nodes that an array task holds.
   [[nodiscard]] int nodes_per_task() const {
     return (lanes * trial.nodes + lanes_per_node - 1) / lanes_per_node;

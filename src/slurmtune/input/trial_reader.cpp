@@ -140,6 +140,7 @@ Expected<TrialSpec> read_trial(const Node& node, std::string_view path) {
   trial.env = string_map_of(node.find("env"));
   trial.container = strings_of(node.find("container"));
   trial.snapshot = strings_of(node.find("snapshot"));
+  trial.dry_start = strings_of(node.find("dry_start"));
   return trial;
 }
 

@@ -122,13 +122,13 @@ std::string cannot_fit(const StudySpec& spec, const Site& site, const History& h
   const auto capacity = gpu_capacity(site, history);
   if (!params || !capacity || !spec.deepspeed) return "";
   const TrainingSetup setup = training_setup(*spec.deepspeed);
-  const double needed = model_state_bytes(*params, zero_stage, spec.ranks(), setup);
+  const double needed = model_state_bytes(*params, zero_stage, spec.sharding_ranks(), setup);
   if (needed <= *capacity) return "";
   const StateBytes bytes = state_bytes_per_parameter(setup.precision, setup.optimizer);
   return fmt::format(
       "model states need {} of {} ({:.6g} parameters, {:g}+{:g}+{:g} bytes each, {} ranks)",
       format_bytes(needed), format_bytes(*capacity), *params, bytes.parameters, bytes.gradients,
-      bytes.optimizer, spec.ranks());
+      bytes.optimizer, spec.sharding_ranks());
 }
 
 double fit_probability(const AffineFit& fit, double micro_batch, double capacity) {

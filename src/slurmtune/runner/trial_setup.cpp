@@ -91,7 +91,7 @@ std::optional<std::int64_t> global_batch_of(const StudySpec& spec,
     if (!accumulation) accumulation = spec.deepspeed->gradient_accumulation;
   }
   if (!micro_batch) return std::nullopt;
-  return *micro_batch * accumulation.value_or(1) * spec.ranks();
+  return *micro_batch * accumulation.value_or(1) * spec.data_parallel();
 }
 
 std::optional<double> hopeless_step_s(const StudySpec& spec, const Manifest& manifest,

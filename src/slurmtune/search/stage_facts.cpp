@@ -101,7 +101,7 @@ std::optional<AffineFit> memory_fit(const SearchContext& context, int zero_stage
   const auto params = model_params(spec, context.history);
   if (peaks.empty() || !params || !spec.deepspeed) return std::nullopt;
   const TrainingSetup setup = training_setup(*spec.deepspeed);
-  peaks.push_back({0.0, model_state_bytes(*params, zero_stage, spec.ranks(), setup)});
+  peaks.push_back({0.0, model_state_bytes(*params, zero_stage, spec.sharding_ranks(), setup)});
   return fit_affine(peaks);
 }
 
@@ -260,7 +260,8 @@ std::optional<double> optimistic_score(const SearchContext& context, const Stage
   const auto configuration = configuration_of(context.space, facts.zero_stage, micro_batch);
   if (!configuration) return std::nullopt;
   const std::int64_t accumulation = configuration->integer(accumulation_parameter).value_or(1);
-  const auto samples = static_cast<double>(micro_batch * accumulation * context.input.spec.ranks());
+  const auto samples =
+      static_cast<double>(micro_batch * accumulation * context.input.spec.data_parallel());
   if (facts.steps) {
     const double step_s = facts.steps->step_s(micro_batch, accumulation);
     const double upper = 1.0 + 2.0 * facts.steps->spread(micro_batch);

@@ -53,7 +53,7 @@ std::map<std::string, double> Space::constants() const {
       {"nodes", nodes_},
       {"processes_per_node", processes_per_node_},
       {"processes", static_cast<double>(ranks_)},
-      {"data_parallel", static_cast<double>(ranks_)},
+      {"data_parallel", static_cast<double>(data_parallel_)},
   };
   if (global_batch_) variables["global_batch"] = static_cast<double>(*global_batch_);
   return variables;
@@ -63,7 +63,7 @@ void Space::see(const std::string& name, const Value& value, Variables& variable
   variables[name] = expression_value(value);
   if (deepspeed_ && !global_batch_ && name == accumulation_parameter) {
     variables["global_batch"] = variables[std::string(micro_batch_parameter)] * variables[name] *
-                                static_cast<double>(ranks_);
+                                static_cast<double>(data_parallel_);
   }
 }
 
@@ -74,14 +74,14 @@ bool Space::is_accumulation(const Parameter& parameter) const {
 std::optional<std::int64_t> Space::accumulation_for(std::int64_t micro_batch) const {
   if (micro_batch < 1) return std::nullopt;
   if (!global_batch_) return user_accumulation_;
-  const std::int64_t samples_per_rank = *global_batch_ / ranks_;
+  const std::int64_t samples_per_rank = *global_batch_ / data_parallel_;
   if (samples_per_rank % micro_batch != 0) return std::nullopt;
   return samples_per_rank / micro_batch;
 }
 
 std::string Space::no_accumulation(std::int64_t micro_batch) const {
   return fmt::format("the global batch {} is not a multiple of micro_batch {} x {} ranks",
-                     global_batch_.value_or(0), micro_batch, ranks_);
+                     global_batch_.value_or(0), micro_batch, data_parallel_);
 }
 
 bool Space::contains(const Configuration& configuration) const {

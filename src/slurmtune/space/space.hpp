@@ -46,13 +46,15 @@ struct Parameter {
 /// [[parameter]]s; gradient_accumulation is never free but follows from the batch rule:
 ///
 /// - a constant global batch G (batch.global, or train_batch_size): only micro-batches with
-///   G % (micro_batch * ranks) == 0; gradient_accumulation = G / (micro_batch * ranks);
+///   G % (micro_batch * ranks) == 0; gradient_accumulation = G / (micro_batch * ranks), where ranks
+///   are the data-parallel ones;
 /// - free, with max_global: the same with one G for all candidates, the largest multiple of the
 ///   ranks, and of every listed micro-batch times the ranks, that is not above max_global;
 /// - free, without: gradient_accumulation stays the user's (DeepSpeedSpec::gradient_accumulation).
 ///
 /// Expressions see every parameter that has a value, and nodes, processes_per_node, processes,
-/// data_parallel (= processes) and global_batch (G; if free, what the configuration makes).
+/// data_parallel (processes / [parallel]) and global_batch (G; if free, what the configuration
+/// makes).
 class Space {
  public:
   /// Every parameter in the order of enumeration: ours first, then as in study.toml.
@@ -110,6 +112,7 @@ class Space {
   std::optional<std::int64_t> global_batch_;
   std::string batch_where_;  ///< `path:line` of what fixed the global batch
   std::int64_t ranks_ = 1;
+  std::int64_t data_parallel_ = 1;
   int nodes_ = 1;
   int processes_per_node_ = 1;
   bool deepspeed_ = false;

@@ -82,6 +82,7 @@ class SpaceBuilder {
     space_.nodes_ = spec_.trial.nodes;
     space_.processes_per_node_ = spec_.trial.processes_per_node;
     space_.ranks_ = spec_.ranks();
+    space_.data_parallel_ = spec_.data_parallel();
     space_.deepspeed_ = spec_.deepspeed.has_value();
     space_.batch_where_ = spec_.batch.where;
     SLURMTUNE_CHECK(set_global_batch());
@@ -103,7 +104,7 @@ class SpaceBuilder {
     const BatchSpec& batch = spec_.batch;
     space_.global_batch_ = batch.global;
     if (batch.global || !batch.max_global) return {};
-    const std::int64_t most = *batch.max_global / space_.ranks_;  // samples of one rank
+    const std::int64_t most = *batch.max_global / space_.data_parallel_;  // samples of one rank
     std::int64_t step = 1;
     for (const std::int64_t micro_batch : batch.micro_batches) {
       const std::int64_t factor = micro_batch / std::gcd(step, micro_batch);
@@ -111,11 +112,12 @@ class SpaceBuilder {
         return invalid_input(fmt::format(
             "{}: no global batch up to {} is a multiple of each micro-batch in [{}] x {} ranks; "
             "raise the limit, or list fewer",
-            batch.where, *batch.max_global, fmt::join(batch.micro_batches, ", "), space_.ranks_));
+            batch.where, *batch.max_global, fmt::join(batch.micro_batches, ", "),
+            space_.data_parallel_));
       }
       step *= factor;
     }
-    space_.global_batch_ = most / step * step * space_.ranks_;
+    space_.global_batch_ = most / step * step * space_.data_parallel_;
     return {};
   }
 
@@ -130,7 +132,7 @@ class SpaceBuilder {
     Parameter micro_batch = own_parameter(micro_batch_parameter);
     std::vector<std::int64_t> listed = batch.micro_batches;
     if (listed.empty() && space_.global_batch_) {
-      listed = divisors(*space_.global_batch_ / space_.ranks_, batch.micro_batch_cap);
+      listed = divisors(*space_.global_batch_ / space_.data_parallel_, batch.micro_batch_cap);
     }
     for (const std::int64_t choice : listed) micro_batch.choices.emplace_back(choice);
     if (listed.empty()) {

@@ -37,7 +37,7 @@ class SpaceWalk {
     removals_.push_back(Removal{
         space.batch_where_,
         fmt::format("no micro_batch x {} ranks divides the global batch {}; change one of them",
-                    space.ranks_, space.global_batch_.value_or(0)),
+                    space.data_parallel_, space.global_batch_.value_or(0)),
         0});
   }
 
