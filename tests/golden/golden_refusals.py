@@ -95,7 +95,6 @@ BAD_CALLS = {
     "place-holds-another-study": ["submit", "other.toml", *SCRIPTS, "--dir", "study"],
     "submit-locally": ["submit", "study.toml", "--submit", "local", "--dir", "new"],
     "tune-scripts": ["tune", "study.toml", *SCRIPTS, "--dir", "new"],
-    "run": ["run", "study.toml"],
     "status-of-nothing": ["status", "nowhere"],
     "status-of-no-study": ["status", "full"],
     "status-of-a-file": ["status", "study.toml"],

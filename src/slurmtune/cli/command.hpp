@@ -34,6 +34,7 @@ void add_resume_command(CLI::App& app, Command& selected);
 void add_cancel_command(CLI::App& app, Command& selected);
 void add_probe_command(CLI::App& app, Command& selected);
 void add_reduce_command(CLI::App& app, Command& selected);
+void add_launch_command(CLI::App& app, Command& selected);
 void add_schema_command(CLI::App& app, Command& selected);
 
 /// A subcommand with its one-line description and the examples that end its --help.

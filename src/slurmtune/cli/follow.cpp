@@ -2,7 +2,6 @@
 #include "slurmtune/cli/follow.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "slurmtune/analyze/result_analyzer.hpp"
+#include "slurmtune/cli/interrupt.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/execute/allocation_end.hpp"
 
@@ -26,37 +26,6 @@ constexpr milliseconds queue_interval{30'000};
 
 /// Before an allocation's end: for ending a trial and writing the result.
 constexpr std::chrono::seconds end_margin{120};
-
-volatile std::sig_atomic_t interrupted = 0;
-volatile std::sig_atomic_t time_is_up = 0;
-extern "C" void note_interrupt(int signal) {
-  // Slurm says so before a job's time is over (--signal).
-  (signal == SIGUSR1 ? time_is_up : interrupted) = 1;
-}
-
-/// Notes SIGINT, SIGTERM and SIGUSR1 while it lives, instead of dying of them.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    struct sigaction action {};
-    action.sa_handler = note_interrupt;
-    ::sigaction(SIGINT, &action, &old_int_);
-    ::sigaction(SIGTERM, &action, &old_term_);
-    ::sigaction(SIGUSR1, &action, &old_usr1_);
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-  ~InterruptGuard() {
-    ::sigaction(SIGINT, &old_int_, nullptr);
-    ::sigaction(SIGTERM, &old_term_, nullptr);
-    ::sigaction(SIGUSR1, &old_usr1_, nullptr);
-  }
-
- private:
-  struct sigaction old_int_ {};
-  struct sigaction old_term_ {};
-  struct sigaction old_usr1_ {};
-};
 
 /// True once in every interval.
 class Every {
@@ -112,9 +81,9 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
   std::size_t decided = 0;
   std::optional<Error> error;
   const auto keep_going = [&] {
-    if (interrupted != 0 || time_is_up != 0 || error) return false;
+    if (InterruptGuard::interrupted() || InterruptGuard::time_is_up() || error) return false;
     if (!look.due()) return true;
-    if (ends_by && real_world().now() > *ends_by - end_margin) time_is_up = 1;
+    if (ends_by && real_world().now() > *ends_by - end_margin) InterruptGuard::set_time_is_up();
     auto view = autotuner.look(Autotuner::Queue::skip);
     if (!view) {
       error = view.error();
@@ -136,7 +105,7 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
   const bool all_ran = study.local->run_until_idle(keep_going);
   progress.end();
   if (error) return tl::unexpected<Error>(*error);
-  if (time_is_up != 0) SLURMTUNE_CHECK(autotuner.advance({Role::guard, 0}));
+  if (InterruptGuard::time_is_up()) SLURMTUNE_CHECK(autotuner.advance({Role::guard, 0}));
   SLURMTUNE_TRY(const StudyView view, autotuner.look(Autotuner::Queue::skip));
   if (!all_ran && !view.state.finished) return left_unfinished(study, "interrupted");
   if (!view.state.finished) {
@@ -160,7 +129,7 @@ Expected<ExitCode> watch_study(OpenStudy& study) {
                   autotuner.look(asked ? Autotuner::Queue::ask : Autotuner::Queue::skip));
     progress.show(progress_line(autotuner.input(), view));
     if (view.state.finished) break;
-    if (interrupted != 0) {
+    if (InterruptGuard::interrupted()) {
       progress.end();
       print(
           fmt::format("the study goes on without this process; look at it with: slurmtune status "
@@ -205,6 +174,8 @@ Expected<ExitCode> print_report(OpenStudy& study, bool as_json) {
     print(report_text(report, colour_of_output()));
   }
   if (result.stop == Stop::storage_error) return ExitCode::failed;
+  const auto& training = view.state.training;
+  if (training && training->ended && training->exit_code != 0) return ExitCode::no_result;
   return result.best ? ExitCode::done : ExitCode::no_result;
 }
 

@@ -124,7 +124,7 @@ int run(int argc, char** argv) {
   for (const auto add :
        {add_plan_command, add_submit_command, add_tune_command, add_run_command, add_status_command,
         add_report_command, add_resume_command, add_cancel_command, add_probe_command,
-        add_reduce_command, add_schema_command}) {
+        add_reduce_command, add_launch_command, add_schema_command}) {
     add(app, selected);
   }
   try {

@@ -84,7 +84,9 @@ Expected<ExitCode> resume_one_job(const OpenStudy& study) {
 
 Expected<ExitCode> resume(const DirectoryArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::foreground));
-  if (study.state.finished) {
+  const bool launches =
+      wants_training(study.autotuner->plan(), study.state) && !study.state.training;
+  if (study.state.finished && !launches) {
     print(std::string("the study is finished\n"));
     return print_report(study, false);
   }
@@ -105,7 +107,10 @@ Expected<ExitCode> resume(const DirectoryArguments& arguments) {
 
 Expected<ExitCode> cancel(const DirectoryArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
-  if (study.state.finished) {
+  const auto& training = study.state.training;
+  const bool trains =
+      wants_training(study.autotuner->plan(), study.state) && !(training && training->ended);
+  if (study.state.finished && !trains) {
     print(std::string("the study is finished already\n"));
     return ExitCode::done;
   }

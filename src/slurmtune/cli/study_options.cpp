@@ -40,17 +40,11 @@ Expected<LoadedStudy> StudyArguments::load(Stay stay) const {
   StudyOptions options;
   options.in_foreground = stay == Stay::in_foreground;
   if (!site.empty()) options.site = site;
-  for (const auto& [word, mode] : submit_words) {
-    if (word == submit) options.submit = mode;
+  for (const auto& [word, submit_mode] : submit_words) {
+    if (word == submit) options.submit = submit_mode;
   }
-  SLURMTUNE_TRY(LoadedStudy loaded, load_study(study, options));
-  if (loaded.input.spec.mode == StudyMode::run) {
-    return invalid_input(fmt::format(
-        "{}: mode = \"run\" is not supported by this version; use mode = \"tune\" and submit the "
-        "study's best/train_optimal.sbatch",
-        study));
-  }
-  return loaded;
+  options.mode = mode;
+  return load_study(study, options);
 }
 
 std::filesystem::path StudyArguments::place_of(const LoadedStudy& loaded) const {

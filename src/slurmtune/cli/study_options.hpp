@@ -17,16 +17,17 @@ enum class Stay { in_foreground, no };
 
 /// The arguments of the commands that take a study.toml.
 struct StudyArguments {
-  std::string study;      ///< path of study.toml
-  std::string directory;  ///< --dir, "" = the default
-  std::string site;       ///< --site, "" = the study's
-  std::string submit;     ///< --submit, "" = the study's
+  std::string study;              ///< path of study.toml
+  std::string directory;          ///< --dir, "" = the default
+  std::string site;               ///< --site, "" = the study's
+  std::string submit;             ///< --submit, "" = the study's
+  std::optional<StudyMode> mode;  ///< of the command itself; absent = the study's
 
   void add_to(CLI::App& command);
   void add_directory_to(CLI::App& command);
 
   /// Loads the study with what the command line says over it.
-  /// Errors: invalid_input, also for `mode = "run"`, which this version does not have.
+  /// Errors: those of load_study.
   [[nodiscard]] Expected<LoadedStudy> load(Stay stay = Stay::no) const;
   [[nodiscard]] std::filesystem::path place_of(const LoadedStudy& study) const;
 };

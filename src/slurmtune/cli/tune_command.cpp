@@ -68,17 +68,18 @@ void add_tune_command(CLI::App& app, Command& selected) {
 
 void add_run_command(CLI::App& app, Command& selected) {
   CLI::App* command = add_subcommand(
-      app, "run",
-      "Tune, then launch the training with the best configuration (not in this version)",
-      "  slurmtune tune study.toml && sbatch slurmtune-NAME/best/train_optimal.sbatch");
-  command->allow_extras()->fallthrough(false);
-  command->callback([&selected] {
-    selected = []() -> Expected<ExitCode> {
-      return invalid_input(
-          "run is not supported by this version; use: slurmtune tune study.toml, then sbatch "
-          "DIR/best/train_optimal.sbatch");
-    };
-  });
+      app, "run", "Tune, then launch the training once with the best configuration",
+      "  slurmtune run study.toml\n"
+      "\n"
+      "As tune, with mode = \"run\": the training is a job of its own after the study's last one.\n"
+      "It runs best/cmd_optimal.sh; its output is in DIR/logs/launch-*.out, how it ended in the "
+      "report.");
+  auto arguments = std::make_shared<StudyArguments>();
+  arguments->mode = StudyMode::run;
+  arguments->add_to(*command);
+  arguments->add_directory_to(*command);
+  command->callback(
+      [arguments, &selected] { selected = [arguments] { return tune(*arguments); }; });
 }
 
 }  // namespace slurmtune

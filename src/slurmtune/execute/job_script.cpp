@@ -30,6 +30,7 @@ std::string_view template_path(JobKind kind) {
     case JobKind::reducer: return "scripts/sbatch/reduce.sbatch";
     case JobKind::guard: return "scripts/sbatch/guard.sbatch";
     case JobKind::whole: return "scripts/sbatch/one-job.sbatch";
+    case JobKind::launch: return "scripts/sbatch/launch.sbatch";
     case JobKind::final: break;
   }
   return "scripts/sbatch/final.sbatch";
@@ -66,6 +67,7 @@ std::string log_pattern(const JobScript& script) {
     case JobKind::reducer: return directory + "/reduce-%j.out";
     case JobKind::guard: return directory + "/guard-%j.out";
     case JobKind::whole: return directory + "/one-job-%j.out";
+    case JobKind::launch: return directory + "/launch-%j.out";
     case JobKind::final: break;
   }
   return directory + "/final-%j.out";
@@ -73,7 +75,8 @@ std::string log_pattern(const JobScript& script) {
 
 Expected<std::string> sbatch_lines(const JobScript& script) {
   const Site& site = script.site;
-  const bool array = script.kind == JobKind::array || script.kind == JobKind::whole;
+  const bool launch = script.kind == JobKind::launch;
+  const bool array = script.kind == JobKind::array || script.kind == JobKind::whole || launch;
   std::vector<SbatchDirective> directives;
   const auto add = [&](std::string key, std::string value) {
     directives.push_back({.key = std::move(key), .value = std::move(value)});
@@ -98,8 +101,9 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
       add("ntasks-per-node", std::to_string(script.processes_per_node));
     }
     add("time", format_walltime(script.walltime));
+    // The training is the user's own, which need not bear a signal.
     const int warning = script.kind == JobKind::whole ? whole_warning_s : warning_s;
-    add("signal", fmt::format("B:USR1@{}", warning));
+    if (!launch) add("signal", fmt::format("B:USR1@{}", warning));
   } else {
     add("nodes", "1");
     add("ntasks", "1");
@@ -107,7 +111,8 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   }
   add("output", log_pattern(script));
   add("open-mode", "append");
-  add("requeue", "");
+  // It is launched once: what it has written already, only the user knows.
+  add(launch ? "no-requeue" : "requeue", "");
   std::vector<std::string> options = site.sbatch_options;
   if (array) {
     options.insert(options.end(), site.array_options.begin(), site.array_options.end());
@@ -226,6 +231,7 @@ std::string script_path(const JobScript& script) {
     case JobKind::reducer: return stage + "/reduce.sbatch";
     case JobKind::guard: return script.study_dir + "/guard.sbatch";
     case JobKind::whole: return script.study_dir + "/one-job.sbatch";
+    case JobKind::launch: return script.study_dir + "/launch.sbatch";
     case JobKind::final: break;
   }
   return script.study_dir + "/final.sbatch";

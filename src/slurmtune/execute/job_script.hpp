@@ -41,9 +41,8 @@ struct JobScript {
 [[nodiscard]] JobScript array_script(JobScript common, const PlannedStage& stage);
 
 /// `stages/<stage>/array.sbatch`, `stages/<stage>/reduce.sbatch`, `guard.sbatch`, `final.sbatch`,
-/// `one-job.sbatch`
-/// below the study directory, absolute. A part of an array that was split is
-/// `array.<slice>.sbatch`.
+/// `one-job.sbatch`, `launch.sbatch` below the study directory, absolute. A part of an array that
+/// was split is `array.<slice>.sbatch`.
 [[nodiscard]] std::string script_path(const JobScript& script);
 
 /// The directory, absolute, that the job's output goes to; it must exist, or Slurm fails the job.

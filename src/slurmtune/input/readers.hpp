@@ -75,6 +75,7 @@ struct DsConfig {
 [[nodiscard]] Expected<MeasureSpec> read_measure(const Node& study, std::string_view path);
 [[nodiscard]] Expected<SearchSpec> read_search(const Node& study, std::string_view path);
 [[nodiscard]] Expected<BudgetSpec> read_budget(const Node& node, std::string_view path);
+[[nodiscard]] TrainingSpec read_training(const Node& node);
 
 /// Puts the site keys that `node` has over those of `site`.
 [[nodiscard]] Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& site);

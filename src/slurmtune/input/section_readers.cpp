@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include <fmt/core.h>
@@ -186,6 +187,16 @@ Expected<BudgetSpec> read_budget(const Node& node, std::string_view path) {
                    "take it out, and bound the study by budget.finish_by");
   }
   return budget;
+}
+
+TrainingSpec read_training(const Node& node) {
+  TrainingSpec training;
+  training.line = node.line;
+  if (const Node* minutes = node.find("walltime_minutes")) {
+    training.line = minutes->line;
+    training.walltime_s = std::llround(minutes->as_real() * 60.0);
+  }
+  return training;
 }
 
 }  // namespace slurmtune

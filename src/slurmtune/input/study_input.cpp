@@ -118,6 +118,7 @@ Expected<StudySpec> read_spec(const Node& study, const StudySources& sources) {
   if (const Node* budget = study.find("budget")) {
     SLURMTUNE_TRY(spec.budget, read_budget(*budget, spec.path));
   }
+  if (const Node* training = study.find("training")) spec.training = read_training(*training);
   const Node* deepspeed = study.find("deepspeed");
   if (deepspeed == nullptr) {
     SLURMTUNE_CHECK(read_parallel(study, spec));

@@ -250,7 +250,16 @@ constexpr std::array<KeyRow, 6> budget_rows{{
 }};
 constexpr KeyTable budget_table{"[budget]", "budget.", budget_rows};
 
-constexpr std::array<KeyRow, 15> root_rows{{
+constexpr std::array<KeyRow, 1> training_rows{{
+    {"walltime_minutes",
+     shape_real,
+     "walltime_minutes = 720",
+     "Time limit of the training's own job; absent = the longest of the site.",
+     {1, 1e6}},
+}};
+constexpr KeyTable training_table{"[training]", "training.", training_rows};
+
+constexpr std::array<KeyRow, 16> root_rows{{
     {"format", shape_integer, "format = 1", "Version of this format.", {1, 1e9}, {}, nullptr, true},
     {"name",
      shape_token,
@@ -327,6 +336,13 @@ constexpr std::array<KeyRow, 15> root_rows{{
      {},
      {},
      &budget_table},
+    {"training",
+     shape_table,
+     "a section [training]",
+     "The training that mode = \"run\" launches.",
+     {},
+     {},
+     &training_table},
 }};
 
 }  // namespace

@@ -143,6 +143,12 @@ struct BudgetSpec {
   std::string window;      ///< as written: `20:00-07:00`; "" = none
 };
 
+/// [training]: the user's own training, launched with the winner where mode is `run`.
+struct TrainingSpec {
+  std::optional<std::int64_t> walltime_s;  ///< absent = the longest of the site
+  int line = 1;                            ///< for messages that come later
+};
+
 /// A validated study.toml, merged with the ds_config beside it. Every field is within its bounds;
 /// what contradicts itself was refused. [slurm] is merged into the Site (site.hpp).
 struct StudySpec {
@@ -161,6 +167,7 @@ struct StudySpec {
   MeasureSpec measure;
   SearchSpec search;
   BudgetSpec budget;
+  TrainingSpec training;
   SubmitMode submit = SubmitMode::automatic;
   int lanes = 1;                   ///< experiments that a task runs at once
   int lanes_per_node = 1;          ///< more than 1 only where a trial takes one node

@@ -53,6 +53,16 @@ Expected<PlannedStage> stage_from_json(const Json& json, std::string_view where)
   return fields.into(std::move(stage));
 }
 
+Expected<PlannedLaunch> launch_from_json(const Json& json, std::string_view where) {
+  PlannedLaunch launch;
+  JsonFields fields(json, where);
+  fields.required("nodes", launch.nodes);
+  fields.required("walltime_s", launch.walltime_s);
+  fields.check(launch.nodes >= 1, "nodes must be at least 1");
+  fields.check(launch.walltime_s >= 1, "walltime_s must be at least 1");
+  return fields.into(launch);
+}
+
 Expected<Plan> plan_from_json(const Json& json, std::string_view where) {
   SLURMTUNE_CHECK(check_format(json, format_name, format_version, where));
   Plan plan;
@@ -68,6 +78,7 @@ Expected<Plan> plan_from_json(const Json& json, std::string_view where) {
   fields.optional("budget_node_seconds", plan.budget_node_seconds);
   fields.required("worst_node_seconds", plan.worst_node_seconds);
   fields.required("likely_node_seconds", plan.likely_node_seconds);
+  fields.optional("launch", plan.launch, launch_from_json);
   fields.check(!plan.stages.empty(), "stages must not be empty");
   return fields.into(std::move(plan));
 }
@@ -112,6 +123,9 @@ Expected<std::string> render_plan(const Plan& plan) {
                {"worst_node_seconds", plan.worst_node_seconds},
                {"likely_node_seconds", plan.likely_node_seconds}};
   put(json, "budget_node_seconds", plan.budget_node_seconds);
+  if (plan.launch) {
+    json["launch"] = {{"nodes", plan.launch->nodes}, {"walltime_s", plan.launch->walltime_s}};
+  }
   for (const PlannedStage& stage : plan.stages) json["stages"].push_back(to_json(stage));
   for (const Dropped& dropped : plan.pruned) json["pruned"].push_back(json_of(dropped));
   SLURMTUNE_TRY(std::string text, canonical_json(json));

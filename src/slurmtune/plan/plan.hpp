@@ -32,6 +32,14 @@ struct PlannedStage {
   bool operator==(const PlannedStage&) const = default;
 };
 
+/// The job after `final` that runs the user's own training with the winner: mode = "run".
+struct PlannedLaunch {
+  int nodes = 1;
+  std::int64_t walltime_s = 0;
+
+  bool operator==(const PlannedLaunch&) const = default;
+};
+
 /// The graph of stages of a study: array 1 -> reducer 1 -> array 2 -> … -> final. All edges are
 /// afterany, so the order of `stages` is the graph.
 struct Plan {
@@ -47,6 +55,7 @@ struct Plan {
   /// All arrays and reducers; the arrays not above the budget, which the reducers keep.
   std::int64_t worst_node_seconds = 0;
   std::int64_t likely_node_seconds = 0;
+  std::optional<PlannedLaunch> launch;  ///< not part of the budget, which is the tuning's
 
   bool operator==(const Plan&) const = default;
 

@@ -185,6 +185,22 @@ void add_notes(const StudyInput& input, Plan& plan) {
   }
 }
 
+/// The job that mode = "run" ends with.
+Expected<std::optional<PlannedLaunch>> planned_launch(const StudyInput& input) {
+  if (input.spec.mode != StudyMode::run) return std::nullopt;
+  const TrainingSpec& training = input.spec.training;
+  const std::int64_t most = input.site.walltime_max_s;
+  if (training.walltime_s.value_or(0) > most) {
+    return invalid_input(
+        fmt::format("{}:{}: training.walltime_minutes is {:g}, but no job of the site may take "
+                    "more than {:g} (walltime_max_s); lower it",
+                    input.spec.path, training.line, static_cast<double>(*training.walltime_s) / 60,
+                    static_cast<double>(most) / 60));
+  }
+  return PlannedLaunch{.nodes = input.spec.trial.nodes,
+                       .walltime_s = training.walltime_s.value_or(most)};
+}
+
 /// Sums up stages and reducers. A reducer asks for one core: where the node's cores are known, that
 /// share of a node is charged, else all of it.
 void add_totals(const StudyInput& input, Plan& plan) {
@@ -223,6 +239,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   plan.grid_size = table.grid_size;
   plan.reducer_walltime_s = std::llround(input.site.reducer_minutes * 60.0);
   plan.budget_node_seconds = budget_node_seconds(input);
+  SLURMTUNE_TRY(plan.launch, planned_launch(input));
   add_notes(input, plan);
   SLURMTUNE_TRY(const std::vector<std::string> left_to_trials, check_objective_names(input));
   plan.notes.insert(plan.notes.end(), left_to_trials.begin(), left_to_trials.end());

@@ -62,6 +62,12 @@ std::string cost(const Plan& plan, Colour colour) {
       "  likely {}, at worst {} (with {} reducers, guard and final of {} each)\n",
       format_node_hours(plan.likely_node_seconds), format_node_hours(plan.worst_node_seconds),
       plan.stages.size(), walltime_text(plan.reducer_walltime_s));
+  if (plan.launch) {
+    text += fmt::format(
+        "  then the training with the winner: {} node{} for {} at most, not part of the budget\n",
+        plan.launch->nodes, plan.launch->nodes == 1 ? "" : "s",
+        walltime_text(plan.launch->walltime_s));
+  }
   if (!plan.budget_node_seconds) {
     return text + "  " +
            paint("no budget: the worst case is the only limit; set budget.max_node_hours",

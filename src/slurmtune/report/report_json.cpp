@@ -3,6 +3,7 @@
 
 #include "slurmtune/report/findings.hpp"
 #include "slurmtune/report/text.hpp"
+#include "slurmtune/report/training_words.hpp"
 
 namespace slurmtune {
 
@@ -32,6 +33,7 @@ Json report_json(const ReportInput& report) {
             {"files", written_files(report.directory)}};
   json["budget_node_seconds"] =
       view.plan.budget_node_seconds ? Json(*view.plan.budget_node_seconds) : Json(nullptr);
+  json["training"] = training_json(view);
   json["spaces"] = Json::array();
   for (const SpaceFinding& space : findings.spaces) json["spaces"].push_back(to_json(space));
   json["conclusions"] = Json::array();

@@ -12,6 +12,7 @@
 #include "slurmtune/report/report_body.hpp"
 #include "slurmtune/report/table.hpp"
 #include "slurmtune/report/text.hpp"
+#include "slurmtune/report/training_words.hpp"
 
 namespace slurmtune {
 
@@ -235,6 +236,8 @@ std::string report_body(const ReportInput& report, Colour colour) {
 
 std::string report_text(const ReportInput& report, Colour colour) {
   std::string text = report_body(report, colour);
+  const std::string training = training_in_words(report.view, report.directory.root().string());
+  if (!training.empty()) text += heading("Training", colour) + "  " + training + "\n";
   const auto files = written_files(report.directory);
   if (!files.empty()) {
     text += heading("Files", colour);

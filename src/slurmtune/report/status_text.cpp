@@ -8,6 +8,7 @@
 #include "slurmtune/report/progress.hpp"
 #include "slurmtune/report/table.hpp"
 #include "slurmtune/report/text.hpp"
+#include "slurmtune/report/training_words.hpp"
 
 namespace slurmtune {
 
@@ -194,6 +195,8 @@ std::string status_text(const StatusInput& status, Colour colour) {
   if (view.state.created.deadline) {
     text += fmt::format("  ends by   {}\n", format_instant(*view.state.created.deadline));
   }
+  const std::string training = training_in_words(view, status.directory.root().string());
+  if (!training.empty()) text += fmt::format("  training  {}\n", training);
   const std::string waits = waits_for(status, stages);
   if (!waits.empty()) text += fmt::format("  waits for {}\n", waits);
   if (view.state.finished) {
@@ -221,6 +224,7 @@ Json status_json(const StatusInput& status) {
   json["stop"] = view.state.finished ? Json(name_of(view.state.finished->stop)) : Json(nullptr);
   json["budget_node_seconds"] =
       view.plan.budget_node_seconds ? Json(*view.plan.budget_node_seconds) : Json(nullptr);
+  json["training"] = training_json(view);
   json["best"] = best_json(status.input, view);
   json["stages"] = Json::array();
   for (const StageProgress& stage : stages) json["stages"].push_back(to_json(stage));

@@ -97,9 +97,10 @@ Step complete_decisions(const StudyView& view) {
   return nothing();
 }
 
-/// Jobs that a finished study leaves behind.
+/// Jobs that a finished study leaves behind. The training, where there is one, is no leftover.
 Step cancel_leftovers(const StudyView& view) {
   for (const JobRecord& job : view.state.jobs) {
+    if (job.kind == JobKind::launch && wants_training(view.plan, view.state)) continue;
     if (view.is_live(job) && job.job != view.own_job) return act(CancelJob{*job.job});
   }
   return nothing();
@@ -187,8 +188,28 @@ Step submit_missing(const StudyView& view) {
     if (reducer == nullptr) return single(name, JobKind::reducer, after);
     after = {*reducer->job};
   }
-  if (live_job(view, none, JobKind::final) == nullptr) return single(none, JobKind::final, after);
+  const JobRecord* final_job = live_job(view, none, JobKind::final);
+  if (final_job == nullptr) return single(none, JobKind::final, after);
+  if (view.plan.launch && live_job(view, none, JobKind::launch) == nullptr) {
+    return single(none, JobKind::launch, {*final_job->job});
+  }
   return nothing();
+}
+
+/// The training's job where it is lost before it began: of a study that is finished.
+Step submit_training(const StudyView& view, Instant now) {
+  if (!wants_training(view.plan, view.state) || view.state.training) return nothing();
+  if (!view.live_jobs) return unavailable("the batch system cannot be asked for its jobs");
+  SLURMTUNE_TRY(auto unsettled, settle_intent(view, now));
+  if (unsettled) return act(*std::move(unsettled));
+  const StageName none;
+  if (live_job(view, none, JobKind::launch) != nullptr) return nothing();
+  return act(SubmitJob{.stage = none,
+                       .kind = JobKind::launch,
+                       .attempt = view.state.next_attempt(none, JobKind::launch),
+                       .first_slice = 0,
+                       .tasks = std::nullopt,
+                       .after_any = {}});
 }
 
 // --- Roles ---
@@ -219,8 +240,19 @@ Step cancel_all(const StudyView& view) {
 
 }  // namespace
 
+bool wants_training(const Plan& plan, const StudyState& state) {
+  return plan.launch && !state.cancelled && state.finished && state.finished->best;
+}
+
 Expected<std::optional<Action>> decide(const StudyView& view, const Intent& intent, Instant now) {
-  if (view.state.finished) return cancel_leftovers(view);
+  if (view.state.finished) {
+    if (intent.role == Role::cancel && wants_training(view.plan, view.state))
+      return act(RecordCancelled{});
+    SLURMTUNE_TRY(auto leftover, cancel_leftovers(view));
+    if (leftover) return act(*std::move(leftover));
+    const bool submits = intent.role == Role::submit || intent.role == Role::resume;
+    return submits ? submit_training(view, now) : nothing();
+  }
   if (view.state.cancelled || intent.role == Role::cancel) return cancel_all(view);
   if (intent.role == Role::guard) {
     return act(FinishStudy{.decided = std::nullopt, .stop = Stop::deadline});

@@ -93,6 +93,10 @@ struct Intent {
   std::size_t stage = 0;  ///< reduce: up to and including this one
 };
 
+/// Whether a study ends with a training that may be launched or was: mode = "run", finished with a
+/// winner, not cancelled.
+[[nodiscard]] bool wants_training(const Plan& plan, const StudyState& state);
+
 /// The next thing to do, or nothing if this role has nothing left to do. Pure and deterministic.
 /// Errors: unavailable if another process is submitting right now (it is named), or if a stage
 /// cannot be concluded yet; corrupt_data if the files contradict each other.

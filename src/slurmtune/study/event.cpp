@@ -16,12 +16,13 @@ namespace {
 constexpr std::string_view format_name = "slurmtune.event";
 constexpr int format_version = 1;
 
-constexpr NameTable<JobKind, 5> job_kinds{{"a", "r", "guard", "final", "all"}};
+constexpr NameTable<JobKind, 6> job_kinds{{"a", "r", "guard", "final", "all", "launch"}};
 
 /// Event names in the order of the variant `EventBody`.
 constexpr std::array<std::string_view, std::variant_size_v<EventBody>> event_names{
-    "study_created", "plan_made", "submit_intended", "submitted", "submit_lost", "decided",
-    "released",      "dropped",   "cancelled",       "extended",  "resumed",     "finished"};
+    "study_created", "plan_made", "submit_intended",  "submitted",     "submit_lost",
+    "decided",       "released",  "dropped",          "cancelled",     "extended",
+    "resumed",       "finished",  "training_started", "training_ended"};
 
 // --- To JSON ---
 
@@ -68,6 +69,8 @@ Json body_of(const Finished& event) {
   if (event.best) json["best"] = event.best->text;
   return json;
 }
+Json body_of(const TrainingStarted& event) { return {{"job", event.job}}; }
+Json body_of(const TrainingEnded& event) { return {{"exit_code", event.exit_code}}; }
 
 // --- From JSON: one reader an event, chosen by the type of an empty body ---
 
@@ -123,6 +126,10 @@ void read(JsonFields& fields, Resumed& event) { fields.required("by", event.by);
 void read(JsonFields& fields, Finished& event) {
   fields.required_name("stop", event.stop, stop_named);
   fields.optional("best", event.best);
+}
+void read(JsonFields& fields, TrainingStarted& event) { fields.required("job", event.job); }
+void read(JsonFields& fields, TrainingEnded& event) {
+  fields.required("exit_code", event.exit_code);
 }
 
 /// Reads the body whose name stands at `Index` of the table, or tries the next.

@@ -13,10 +13,11 @@
 
 namespace slurmtune {
 
-/// What a job of a study is for. `whole` runs all of a study inside one job (submit = "one-job").
-enum class JobKind { array, reducer, guard, final, whole };
+/// What a job of a study is for. `whole` runs all of a study inside one job (submit = "one-job"),
+/// `launch` the user's own training with the winner (mode = "run").
+enum class JobKind { array, reducer, guard, final, whole, launch };
 
-/// `a`, `r`, `guard`, `final`, `all`: the part of a job name.
+/// `a`, `r`, `guard`, `final`, `all`, `launch`: the part of a job name.
 [[nodiscard]] std::string_view name_of(JobKind kind);
 [[nodiscard]] std::optional<JobKind> job_kind_named(std::string_view name);
 
@@ -100,10 +101,19 @@ struct Finished {
   std::optional<ConfigurationId> best;
   bool operator==(const Finished&) const = default;
 };
+/// The training with the winner is about to start; there is one of these in a journal at most.
+struct TrainingStarted {
+  std::int64_t job = 0;  ///< 0 = started by hand, outside of a job
+  bool operator==(const TrainingStarted&) const = default;
+};
+struct TrainingEnded {
+  int exit_code = 0;  ///< of the command; 128 + signal if a signal ended it
+  bool operator==(const TrainingEnded&) const = default;
+};
 
-using EventBody =
-    std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost, Decided, Released,
-                 SlicesDropped, Cancelled, Extended, Resumed, Finished>;
+using EventBody = std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost,
+                               Decided, Released, SlicesDropped, Cancelled, Extended, Resumed,
+                               Finished, TrainingStarted, TrainingEnded>;
 
 /// One file of the journal; `number` is the file's name.
 struct Event {

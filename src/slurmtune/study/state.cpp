@@ -56,6 +56,14 @@ struct Fold {
   void operator()(const Extended& /*event*/) const {}
   void operator()(const Resumed& /*event*/) const {}
   void operator()(const Finished& event) const { state.finished = event; }
+  void operator()(const TrainingStarted& event) const {
+    state.training = TrainingRecord{.job = event.job, .started = at, .ended = {}, .exit_code = 0};
+  }
+  void operator()(const TrainingEnded& event) const {
+    if (!state.training) return;
+    state.training->ended = at;
+    state.training->exit_code = event.exit_code;
+  }
 };
 
 }  // namespace

@@ -30,6 +30,16 @@ struct JobRecord {
   bool operator==(const JobRecord&) const = default;
 };
 
+/// The user's own training with the winner, as far as the journal knows it.
+struct TrainingRecord {
+  std::int64_t job = 0;  ///< 0 = outside of a job
+  Instant started;
+  std::optional<Instant> ended;  ///< absent: it runs, or nobody was left to say how it ended
+  int exit_code = 0;             ///< if `ended`
+
+  bool operator==(const TrainingRecord&) const = default;
+};
+
 /// Who starts a study's jobs.
 enum class JobStarter {
   batch_system,  ///< Slurm, or the user's own sbatch
@@ -46,6 +56,7 @@ struct StudyState {
   std::set<std::pair<std::int64_t, std::int64_t>> dropped;  ///< (job, first slice) cut off
   bool cancelled = false;
   std::optional<Finished> finished;
+  std::optional<TrainingRecord> training;  ///< mode = "run", once it has begun
 
   bool operator==(const StudyState&) const = default;
 
@@ -62,7 +73,8 @@ struct StudyState {
 /// Folds a journal. Errors: corrupt_data if it does not begin with study_created.
 [[nodiscard]] Expected<StudyState> fold(std::span<const Event> events);
 
-/// `st-<first 8 of study>-<stage>-<a|r|guard|final>-<attempt>`; no stage for guard and final.
+/// `st-<first 8 of study>-<stage>-<a|r|guard|final|launch>-<attempt>`; no stage where a job
+/// is for none.
 [[nodiscard]] std::string job_name(const StudyId& study, const StageName& stage, JobKind kind,
                                    int attempt);
 

@@ -19,6 +19,7 @@ namespace slurmtune {
 struct StudyOptions {
   std::optional<std::string> site;  ///< name or path
   std::optional<SubmitMode> submit;
+  std::optional<StudyMode> mode;  ///< instead of the study's own
   /// The command stays until the study is done: `automatic` means the allocation it runs in, if
   /// any.
   bool in_foreground = false;

@@ -24,6 +24,13 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   script.job_name = job_name(plan.study, action.stage, action.kind, 0);
   script.stage = action.stage;
   script.walltime = std::chrono::seconds(plan.reducer_walltime_s);
+  if (action.kind == JobKind::launch) {
+    SLURMTUNE_ASSERT(plan.launch.has_value());
+    script.nodes_per_task = plan.launch->nodes;
+    script.processes_per_node = input.spec.trial.processes_per_node;
+    script.walltime = std::chrono::seconds(plan.launch->walltime_s);
+    return script;
+  }
   if (action.kind != JobKind::array) return script;
   const auto index = plan.index_of(action.stage);
   SLURMTUNE_ASSERT(index.has_value());

@@ -50,6 +50,7 @@ JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& in
   for (const PlannedStage& stage : plan.stages) {
     worst_s += stage.tasks_max * stage.task_walltime_s + plan.reducer_walltime_s;
   }
+  if (plan.launch) worst_s += plan.launch->walltime_s;
   script.walltime = std::chrono::seconds(std::min(worst_s, input.site.walltime_max_s));
   return script;
 }

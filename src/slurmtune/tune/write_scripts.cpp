@@ -74,6 +74,16 @@ Expected<std::vector<std::string>> write_scripts(const StudyDirectory& directory
                        .tasks = std::nullopt,
                        .after_any = {}},
                       "final"));
+  if (plan.launch) {
+    after = "final";
+    SLURMTUNE_CHECK(add({.stage = {},
+                         .kind = JobKind::launch,
+                         .attempt = 0,
+                         .first_slice = 0,
+                         .tasks = std::nullopt,
+                         .after_any = {}},
+                        "training"));
+  }
   return lines;
 }
 

@@ -107,9 +107,31 @@ TEST_CASE("render_job_script: a reducer asks for one core, elsewhere if there is
                                      {"requeue", ""}});
 }
 
+TEST_CASE("render_job_script: a training has the trials' nodes, and is not requeued", "[execute]") {
+  JobScript script = array_of("/s");
+  script.kind = JobKind::launch;
+  script.walltime = std::chrono::seconds(7200);
+  script.site.exclusive = false;
+  script.site.reducer_partition = "shared";
+  script.site.array_options = {"--gpus-per-node=4"};
+  CHECK(directives_of(script) ==
+        std::vector<SbatchDirective>{{"job-name", "st-6b1f0c2d-02-frontier-a-0"},
+                                     {"nodes", std::to_string(script.nodes_per_task)},
+                                     {"ntasks-per-node", std::to_string(script.processes_per_node)},
+                                     {"time", "02:00:00"},
+                                     {"output", "/s/logs/launch-%j.out"},
+                                     {"open-mode", "append"},
+                                     {"no-requeue", ""},
+                                     {"gpus-per-node", "4"}});
+  const auto text = render_job_script(script);
+  REQUIRE(text);
+  CHECK(text->find("exec /s/bin/slurmtune launch \"$SLURMTUNE_STUDY\"\n") != std::string::npos);
+}
+
 TEST_CASE("render_job_script: no placeholder is left", "[execute]") {
   JobScript script = array_of("/s");
-  for (const JobKind kind : {JobKind::array, JobKind::reducer, JobKind::guard, JobKind::final}) {
+  for (const JobKind kind : {JobKind::array, JobKind::reducer, JobKind::guard, JobKind::final,
+                             JobKind::whole, JobKind::launch}) {
     script.kind = kind;
     const auto text = render_job_script(script);
     REQUIRE(text);

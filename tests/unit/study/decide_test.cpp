@@ -214,3 +214,65 @@ TEST_CASE("decide: cancel is journalled first, then jobs go, then the result is 
   study.view.live_jobs->clear();
   CHECK(std::get<FinishStudy>(*next(study.view, Role::cancel)).stop == Stop::cancelled);
 }
+
+namespace {
+
+/// A finished study of mode = "run" whose training waits as job 20.
+ViewBuilder with_training() {
+  ViewBuilder study(1);
+  study.manifest(0, 1, 1);
+  study.run(0);
+  study.decide(0, NextAction::finish, 0);
+  study.view.plan.launch = PlannedLaunch{.nodes = 2, .walltime_s = 60};
+  study.view.state.finished =
+      Finished{.stop = Stop::gain, .best = ConfigurationId{"9f3c1e07a2b4c6d8e0f1"}};
+  study.job({}, JobKind::launch, 20, Life::live);
+  return study;
+}
+
+}  // namespace
+
+TEST_CASE("decide: the training is submitted last, after final", "[study]") {
+  ViewBuilder study(1);
+  study.view.plan.launch = PlannedLaunch{.nodes = 2, .walltime_s = 60};
+  study.manifest(0, 1, 1);
+  study.job(study.name(0), JobKind::array, 12, Life::live);
+  study.job(study.name(0), JobKind::reducer, 13, Life::live);
+  CHECK(std::get<SubmitJob>(*next(study.view, Role::submit)).kind == JobKind::final);
+  study.job({}, JobKind::final, 15, Life::live);
+  const auto training = std::get<SubmitJob>(*next(study.view, Role::submit));
+  CHECK(training.kind == JobKind::launch);
+  CHECK(training.after_any == std::vector<std::int64_t>{15});
+  study.job({}, JobKind::launch, 20, Life::live);
+  CHECK_FALSE(next(study.view, Role::submit));
+}
+
+TEST_CASE("decide: a training that may be launched is no leftover", "[study]") {
+  ViewBuilder study = with_training();
+  CHECK_FALSE(next(study.view, Role::finish));
+  SECTION("without a winner it is") {
+    study.view.state.finished->best.reset();
+    CHECK(std::get<CancelJob>(*next(study.view, Role::finish)).job == 20);
+  }
+  SECTION("cancelled after the end, it is journalled, then cancelled") {
+    CHECK(std::holds_alternative<RecordCancelled>(*next(study.view, Role::cancel)));
+    study.view.state.cancelled = true;
+    CHECK(std::get<CancelJob>(*next(study.view, Role::cancel)).job == 20);
+    study.view.live_jobs->clear();
+    CHECK_FALSE(next(study.view, Role::cancel));
+    CHECK_FALSE(next(study.view, Role::resume));
+  }
+}
+
+TEST_CASE("decide: resume submits a training that was lost before it began, and no other",
+          "[study]") {
+  ViewBuilder study = with_training();
+  CHECK_FALSE(next(study.view, Role::resume));
+  study.view.live_jobs->clear();
+  const auto training = std::get<SubmitJob>(*next(study.view, Role::resume));
+  CHECK(training.kind == JobKind::launch);
+  CHECK(training.attempt == 1);
+  CHECK_FALSE(next(study.view, Role::finish));
+  study.view.state.training = TrainingRecord{.job = 20, .started = {}, .ended = {}, .exit_code = 0};
+  CHECK_FALSE(next(study.view, Role::resume));
+}

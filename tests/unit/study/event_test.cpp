@@ -41,7 +41,9 @@ std::vector<EventBody> one_of_each() {
           Cancelled{"login1:78"},
           Extended{12.5},
           Resumed{"login1:79"},
-          Finished{Stop::gain, ConfigurationId{"9f3c1e07a2b4c6d8e0f1"}}};
+          Finished{Stop::gain, ConfigurationId{"9f3c1e07a2b4c6d8e0f1"}},
+          TrainingStarted{4712},
+          TrainingEnded{7}};
 }
 
 }  // namespace

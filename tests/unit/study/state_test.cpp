@@ -83,3 +83,16 @@ TEST_CASE("fold: a journal that does not begin with study_created is corrupt", "
   CHECK(fold({}).error().kind == ErrorKind::corrupt_data);
   CHECK(fold(numbered({PlanMade{"a"}})).error().kind == ErrorKind::corrupt_data);
 }
+
+TEST_CASE("fold: a training is known from its beginning, with its end once there is one",
+          "[study]") {
+  const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
+  const Instant later = parse_instant("2026-11-30T13:00:00Z").value();
+  std::vector<Event> events{{1, noon, StudyCreated{}}, {2, noon, TrainingStarted{20}}};
+  const auto running = fold(events).value().training;
+  REQUIRE(running);
+  CHECK(*running == TrainingRecord{.job = 20, .started = noon, .ended = {}, .exit_code = 0});
+  events.push_back({3, later, TrainingEnded{7}});
+  CHECK(*fold(events).value().training ==
+        TrainingRecord{.job = 20, .started = noon, .ended = later, .exit_code = 7});
+}
