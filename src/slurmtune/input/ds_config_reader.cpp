@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include <fmt/core.h>
@@ -29,6 +30,43 @@ Expected<std::optional<Located<std::int64_t>>> positive_integer(const Node& root
         fmt::format("write \"{}\": 8", key));
   }
   return Located<std::int64_t>{node->as_integer(), node->line};
+}
+
+/// A whole number in quotes, which DeepSpeed itself refuses, is taken for the number, with a note.
+void read_text_as_number(Node& table, std::string_view prefix, std::string_view key,
+                         DsConfig& config) {
+  const auto member = std::ranges::find(table.members, key, &NodeMember::key);
+  if (member == table.members.end() || member->value.kind != Node::Kind::string) return;
+  Node& node = member->value;
+  const std::string& text = node.text;
+  std::int64_t number = 0;
+  const auto [stopped, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc{} || stopped != text.data() + text.size()) return;
+  config.notes.push_back(fmt::format(
+      "{}:{}: {}{} is the text \"{}\", and is read as {}; DeepSpeed itself refuses it: take the "
+      "quotes away",
+      config.path, node.line, prefix, key, text, number));
+  node.kind = Node::Kind::integer;
+  node.integer = number;
+  node.text.clear();
+}
+
+void read_texts_as_numbers(Node& root, DsConfig& config) {
+  for (const std::string_view key : {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                     "gradient_accumulation_steps", "sequence_parallel_size"}) {
+    read_text_as_number(root, "", key, config);
+  }
+  for (NodeMember& member : root.members) {
+    if (member.value.kind != Node::Kind::table) continue;
+    if (member.key == "zero_optimization") {
+      read_text_as_number(member.value, "zero_optimization.", "stage", config);
+    }
+    if (member.key != "autotuning") continue;
+    for (const KeyRow& row : autotuning_keys().rows) {
+      if ((row.shapes & shape_integer) == 0) continue;
+      read_text_as_number(member.value, "autotuning.", row.key, config);
+    }
+  }
 }
 
 Expected<void> read_micro_batch(const Node& root, DsConfig& config) {
@@ -114,6 +152,16 @@ Expected<void> read_parallel_keys(const Node& root, DsConfig& config) {
   return read_degree(root, "", "sequence_parallel_size", config.path, parallel.sequence);
 }
 
+/// Every key that is "auto", by its dotted path.
+void collect_auto(const Node& table, const std::string& prefix, DsConfig& config) {
+  for (const NodeMember& member : table.members) {
+    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
+    if (path == "autotuning" || path == "pipeline") continue;
+    if (member.value.kind == Node::Kind::table) collect_auto(member.value, path, config);
+    if (is_auto(member.value)) config.auto_keys.push_back({path, member.value.line});
+  }
+}
+
 Expected<void> check_unsupported(const Node& root, const DsConfig& config) {
   const Node* elasticity = root.find("elasticity");
   if (elasticity != nullptr && boolean_or(*elasticity, "enabled", false)) {
@@ -124,60 +172,7 @@ Expected<void> check_unsupported(const Node& root, const DsConfig& config) {
   return {};
 }
 
-std::optional<Located<std::int64_t>> located_integer(const Node& table, std::string_view key) {
-  const Node* node = table.find(key);
-  if (node == nullptr || !node->is_integral()) return std::nullopt;
-  return Located<std::int64_t>{node->as_integer(), node->line};
-}
-
-Expected<void> read_autotuning(const Node& section, DsConfig& config) {
-  SLURMTUNE_CHECK(check_keys(section, autotuning_keys(), config.path));
-  if (const auto mp_size = located_integer(section, "mp_size")) {
-    config.parallel.tensor.push_back({"autotuning.mp_size", mp_size->value, mp_size->line});
-  }
-  if (const Node* fast = section.find("fast")) config.fast = fast->boolean;
-  if (const Node* metric = section.find("metric")) {
-    config.metric = Located<std::string>{metric->text, metric->line};
-  }
-  config.max_train_batch = located_integer(section, "max_train_batch_size");
-  config.micro_batch_cap = located_integer(section, "max_train_micro_batch_size_per_gpu");
-  if (const Node* info = section.find("model_info")) {
-    config.model.params = real_at(*info, "num_params");
-    config.model.hidden = real_at(*info, "hidden_size");
-  }
-  if (const Node* mappings = section.find("arg_mappings")) {
-    SLURMTUNE_TRY(config.arg_mappings, read_arg_mappings(*mappings, config.path));
-  }
-  for (const NodeMember& member : section.members) {
-    const bool unused = autotuning_keys().find(member.key)->description == not_used;
-    if (unused && member.key != "enabled" && member.value.kind != Node::Kind::other) {
-      config.unused.push_back(member.key);
-    }
-  }
-  return {};
-}
-
 }  // namespace
-
-Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,
-                                                               std::string_view path) {
-  std::map<std::string, std::string> mappings;
-  for (const NodeMember& member : node.members) {
-    const std::string key(trimmed(member.key));
-    const std::string flag(trimmed(member.value.text));
-    if (flag.size() < 2 || flag.front() != '-' || flag.find_first_of(" =\t") != std::string::npos) {
-      return fail_at(path, member.value.line,
-                     fmt::format("arg_mappings: \"{}\" is not a flag of the script", flag),
-                     fmt::format("write {} = \"--flag\"", key.empty() ? "key" : key));
-    }
-    if (!mappings.emplace(key, flag).second) {
-      return fail_at(path, member.value.line,
-                     fmt::format("arg_mappings has \"{}\" twice (spaces do not count)", key),
-                     "remove one of them");
-    }
-  }
-  return mappings;
-}
 
 Expected<DsConfig> read_ds_config(const SourceText& source) {
   SLURMTUNE_TRY(Node root, parse_json_source(source));
@@ -189,6 +184,7 @@ Expected<DsConfig> read_ds_config(const SourceText& source) {
   }
   DsConfig config;
   config.path = source.path;
+  read_texts_as_numbers(root, config);
   SLURMTUNE_CHECK(check_unsupported(root, config));
   SLURMTUNE_CHECK(read_micro_batch(root, config));
   SLURMTUNE_TRY(config.accumulation,
@@ -199,15 +195,12 @@ Expected<DsConfig> read_ds_config(const SourceText& source) {
   SLURMTUNE_CHECK(read_zero_stages(root, config));
   SLURMTUNE_CHECK(read_parallel_keys(root, config));
   if (const Node* autotuning = root.find("autotuning")) {
-    if (autotuning->kind != Node::Kind::table) {
-      return fail_at(source.path, autotuning->line,
-                     fmt::format("autotuning must be an object, but is {}", kind_name(*autotuning)),
-                     "write \"autotuning\": {\"enabled\": true}");
-    }
     SLURMTUNE_CHECK(read_autotuning(*autotuning, config));
   }
+  collect_auto(root, "", config);
   std::erase_if(root.members, [](const NodeMember& m) { return m.key == "autotuning"; });
   SLURMTUNE_TRY(config.json, canonical_json(node_to_json(root)));
+  config.root = std::move(root);
   return config;
 }
 

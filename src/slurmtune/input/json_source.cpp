@@ -40,6 +40,44 @@ class CountingIterator {
   int* line_;
 };
 
+/// What people write into JSON that is none.
+struct Extra {
+  int line = 1;
+  std::string_view what;
+  std::string_view remedy;
+};
+
+/// The first comment or comma before a closing bracket, outside of strings.
+std::optional<Extra> find_extra(std::string_view text) {
+  bool in_string = false;
+  int line = 1;
+  int comma_line = 0;  // of a comma that nothing has followed yet
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') continue;
+    const bool slashes =
+        c == '/' && i + 1 < text.size() && (text[i + 1] == '/' || text[i + 1] == '*');
+    if (slashes || c == '#') {
+      return Extra{line,
+                   "a comment, which JSON does not have (DeepSpeed would read it, the Hugging "
+                   "Face Trainer would not)",
+                   "remove it"};
+    }
+    if (comma_line > 0 && (c == '}' || c == ']')) {
+      return Extra{comma_line, "a comma that nothing follows", "remove it"};
+    }
+    comma_line = c == ',' ? line : 0;
+    in_string = c == '"';
+  }
+  return std::nullopt;
+}
+
 // Builds the tree of nodes. A key's line is where its text ends; what is inside an array has the
 // line of the array's key or of the last key before it.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
@@ -152,6 +190,13 @@ bool TreeBuilder::key(string_t& value) {
 
 bool TreeBuilder::parse_error(std::size_t position, const std::string& token,
                               const nlohmann::detail::exception& error) {
+  const auto extra = find_extra(source_.text);
+  if (extra && extra->line <= *line_) {
+    error_ = fail_at(source_.path, extra->line, fmt::format("this is not JSON: {}", extra->what),
+                     extra->remedy)
+                 .value();
+    return false;
+  }
   // `[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …`: the line is
   // ours, only the rest is of use.
   std::string why = error.what();
@@ -170,6 +215,10 @@ bool TreeBuilder::parse_error(std::size_t position, const std::string& token,
 }  // namespace
 
 Expected<Node> parse_json_source(const SourceText& source) {
+  if (source.text.starts_with("\xef\xbb\xbf")) {
+    return fail_at(source.path, 1, "the file begins with a byte order mark",
+                   "save it as UTF-8 without one");
+  }
   int line = 1;
   TreeBuilder builder(source, &line);
   const char* begin = source.text.data();

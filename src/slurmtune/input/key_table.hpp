@@ -45,8 +45,8 @@ struct Bounds {
 
 struct KeyTable;
 
-/// The description of keys that are known and move nothing.
-inline constexpr std::string_view not_used = "Not used.";
+/// How the description of a key begins that is known and moves nothing; the reason follows.
+inline constexpr std::string_view not_used = "Not used: ";
 
 /// One key: what the parser checks, and what the schema and the messages say.
 struct KeyRow {

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "slurmtune/input/hugging_face.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -27,6 +29,12 @@ void merge_zero_stages(const Merge& merge) {
     deepspeed.zero_stage = theirs->value.front();
   }
   const Node* ours = merge.key("deepspeed", "zero_stages");
+  if (ours == nullptr && !theirs && merge.config.has_autotuning) {
+    merge.note(
+        fmt::format("{} gives no zero_optimization.stage: all are tried (DeepSpeed's own "
+                    "tuner would try stage 0 only)",
+                    merge.config.path));
+  }
   if (ours == nullptr) return;
   deepspeed.zero_stages = {0, 1, 2, 3};
   deepspeed.zero_stages_given = true;
@@ -54,21 +62,27 @@ Expected<void> merge_arg_mappings(const Merge& merge) {
       deepspeed.arg_mappings[key] = flag;
     }
   }
-  // Where the config leaves a key to the Hugging Face Trainer ("auto"), the Trainer's own flag must
-  // agree with what we write, or it refuses to start.
-  const std::array<std::tuple<std::string_view, std::string_view, bool>, 2> trainer_flags{{
-      {micro_batch_key, "--per_device_train_batch_size", merge.config.micro_batch_auto},
-      {accumulation_key, "--gradient_accumulation_steps", merge.config.accumulation_auto},
-  }};
-  for (const auto& [key, flag, is_auto] : trainer_flags) {
-    const std::string name(key);
-    if (!is_auto || deepspeed.arg_mappings.contains(name)) continue;
-    if (!find_flag(merge.spec.trial.command, flag)) continue;
-    deepspeed.arg_mappings[name] = flag;
-    merge.note(fmt::format("{} is \"auto\" and trial.command has {}: the flag is kept in step", key,
-                           flag));
-  }
   return {};
+}
+
+/// A limit of DeepSpeed's tuner, unless study.toml has its own.
+void merge_limit(const Merge& merge, std::string_view ours_key, std::string_view theirs_key,
+                 const std::optional<Located<std::int64_t>>& theirs, std::int64_t& limit) {
+  if (!theirs) return;
+  if (merge.key("search", ours_key) == nullptr) {
+    limit = theirs->value;
+  } else if (limit != theirs->value) {
+    merge.note_study_wins(fmt::format("search.{} = {}", ours_key, limit),
+                          fmt::format("{} = {}", theirs_key, theirs->value), theirs->line);
+  }
+}
+
+void merge_search(const Merge& merge) {
+  SearchSpec& search = merge.spec.search;
+  merge_limit(merge, "knob_experiments", "tuner_num_trials", merge.config.tuner_num_trials,
+              search.knob_experiments);
+  merge_limit(merge, "knob_patience", "tuner_early_stopping", merge.config.tuner_early_stopping,
+              search.knob_patience);
 }
 
 void merge_model(const Merge& merge) {
@@ -98,6 +112,12 @@ Expected<void> merge_metric(const Merge& merge) {
     theirs.metric = "step_s";
   } else if (name == "FLOPS" || name == "flops" || name == "FLOPS_per_gpu") {
     theirs.metric = "flops_per_gpu";
+  } else if (name == "forward" || name == "backward" || name == "step") {
+    return fail_at(merge.config.path, metric->line,
+                   fmt::format("the metric \"{}\" times a part of a step, and only whole steps "
+                               "can be compared",
+                               name),
+                   "write \"latency\" or \"throughput\"");
   } else if (name != "throughput") {
     return fail_at(merge.config.path, metric->line,
                    fmt::format("the metric \"{}\" is not known", name),
@@ -109,6 +129,12 @@ Expected<void> merge_metric(const Merge& merge) {
   if (!given) {
     ours.direction = theirs.direction;
     ours.metric = theirs.metric;
+    if (theirs.direction == Direction::minimize) {
+      merge.note(
+          fmt::format("metric = latency of {}:{}: the step time, as small as possible "
+                      "(DeepSpeed's own tuner takes the largest)",
+                      merge.config.path, metric->line));
+    }
   } else if (ours.metric != theirs.metric) {
     merge.note_study_wins("[objective]", fmt::format("metric = {}", name), metric->line);
   }
@@ -139,6 +165,7 @@ void point_at_own_config(const Merge& merge) {
 
 Expected<void> merge_ds_config(const Node& study, const DsConfig& config, StudySpec& spec) {
   const Merge merge{study, config, spec};
+  spec.notes.insert(spec.notes.end(), config.notes.begin(), config.notes.end());
   DeepSpeedSpec& deepspeed = spec.deepspeed.emplace();
   deepspeed.config_path = study.find("deepspeed")->find("config")->text;
   deepspeed.config_json = config.json;
@@ -153,8 +180,10 @@ Expected<void> merge_ds_config(const Node& study, const DsConfig& config, StudyS
   merge_zero_stages(merge);
   SLURMTUNE_CHECK(merge_arg_mappings(merge));
   SLURMTUNE_CHECK(merge_parallel(merge));
+  SLURMTUNE_CHECK(merge_hugging_face(merge));
   SLURMTUNE_CHECK(merge_batch(merge));
   merge_model(merge);
+  merge_search(merge);
   SLURMTUNE_CHECK(merge_metric(merge));
   point_at_own_config(merge);
   if (!config.unused.empty()) {

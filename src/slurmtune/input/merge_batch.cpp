@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "slurmtune/input/hugging_face.hpp"
 #include "slurmtune/input/merge.hpp"
 
 namespace slurmtune {
@@ -27,6 +28,24 @@ Expected<std::optional<std::int64_t>> mapped_value(const Merge& merge, std::stri
                    "write the number (the command is an argv, no shell expands it)");
   }
   return value;
+}
+
+/// What the config leaves open, the flag says; where both say something else, the config counts.
+Expected<void> take_mapped(const Merge& merge, std::string_view key,
+                           const std::optional<Located<std::int64_t>>& in_config,
+                           std::optional<std::int64_t>& value) {
+  SLURMTUNE_TRY(const auto mapped, mapped_value(merge, key));
+  if (!in_config) {
+    value = mapped;
+    return {};
+  }
+  value = in_config->value;
+  if (!mapped || *mapped == *value) return {};
+  merge.note(fmt::format(
+      "{} = {} of {}:{} is the user's own, not {} {} of trial.command; the flag is kept in step",
+      key, *value, merge.config.path, in_config->line,
+      merge.spec.deepspeed->arg_mappings.at(std::string(key)), *mapped));
+  return {};
 }
 
 Expected<void> merge_global_batch(const Merge& merge) {
@@ -85,6 +104,40 @@ Expected<void> merge_global_batch(const Merge& merge) {
   return {};
 }
 
+/// The smallest micro-batch that is worth a look; what is listed is tried in any case.
+Expected<void> merge_floor(const Merge& merge) {
+  BatchSpec& batch = merge.spec.batch;
+  const DsConfig& config = merge.config;
+  if (!batch.micro_batches.empty()) return {};
+  if (config.micro_batch_floor) {
+    batch.micro_batch_floor = std::max<std::int64_t>(config.micro_batch_floor->value, 1);
+  }
+  const auto fail = [&](std::string_view key, const Located<std::int64_t>& least,
+                        std::int64_t most) {
+    return fail_at(config.path, least.line,
+                   fmt::format("{} = {} is more than what is possible, {}", key, least.value, most),
+                   "lower it");
+  };
+  if (batch.micro_batch_floor > batch.micro_batch_cap) {
+    return fail("min_train_micro_batch_size_per_gpu", *config.micro_batch_floor,
+                batch.micro_batch_cap);
+  }
+  if (!config.min_train_batch) return {};
+  const auto& least = *config.min_train_batch;
+  const auto most = batch.global ? batch.global : batch.max_global;
+  if (most && least.value > *most) return fail("min_train_batch_size", least, *most);
+  if (most) return {};
+  // Accumulation stays the user's, so the micro-batch makes the global one.
+  const std::int64_t samples =
+      merge.spec.data_parallel() * merge.spec.deepspeed->gradient_accumulation;
+  const std::int64_t needed = least.value / samples + (least.value % samples != 0 ? 1 : 0);
+  if (needed > batch.micro_batch_cap) {
+    return fail("min_train_batch_size", least, batch.micro_batch_cap * samples);
+  }
+  batch.micro_batch_floor = std::max(batch.micro_batch_floor, needed);
+  return {};
+}
+
 /// Whether the global batch can be divided among the ranks at all.
 Expected<void> check_global_batch(const Merge& merge) {
   const BatchSpec& batch = merge.spec.batch;
@@ -117,12 +170,23 @@ Expected<void> check_global_batch(const Merge& merge) {
 
 Expected<void> merge_micro_batches(const Merge& merge) {
   BatchSpec& batch = merge.spec.batch;
-  const auto& theirs = merge.config.micro_batches;
+  auto theirs = merge.config.micro_batches;
+  if (merge.config.micro_batch) {
+    const auto& fixed = *merge.config.micro_batch;
+    theirs = Located<std::vector<std::int64_t>>{{fixed.value}, fixed.line};
+    if (merge.key("batch", "micro_batch") == nullptr) {
+      merge.note(
+          fmt::format("the micro-batch is fixed: {} = {} of {}:{}; write \"auto\" there or "
+                      "batch.micro_batch = \"auto\" to have it tuned",
+                      micro_batch_key, fixed.value, merge.config.path, fixed.line));
+    }
+  }
   if (theirs) batch.micro_batches = theirs->value;
   if (const Node* ours = merge.key("batch", "micro_batch")) {
     batch.micro_batches =
         ours->kind == Node::Kind::string ? std::vector<std::int64_t>{} : integers_of(*ours);
-    if (theirs && theirs->value != batch.micro_batches) {
+    const bool list_ends = merge.config.micro_batches || !batch.micro_batches.empty();
+    if (theirs && list_ends && theirs->value != batch.micro_batches) {
       merge.note_study_wins("batch.micro_batch",
                             fmt::format("{} = {}", micro_batch_key, joined(theirs->value)),
                             theirs->line);
@@ -147,14 +211,8 @@ Expected<void> merge_user_batch(const Merge& merge) {
   const std::int64_t ranks = merge.spec.data_parallel();
   std::optional<std::int64_t> micro;
   std::optional<std::int64_t> accumulation;
-  if (config.micro_batch) micro = config.micro_batch->value;
-  if (config.accumulation) accumulation = config.accumulation->value;
-  if (!micro) {
-    SLURMTUNE_TRY(micro, mapped_value(merge, micro_batch_key));
-  }
-  if (!accumulation) {
-    SLURMTUNE_TRY(accumulation, mapped_value(merge, accumulation_key));
-  }
+  SLURMTUNE_CHECK(take_mapped(merge, micro_batch_key, config.micro_batch, micro));
+  SLURMTUNE_CHECK(take_mapped(merge, accumulation_key, config.accumulation, accumulation));
   if (config.train_batch) {
     const std::int64_t train = config.train_batch->value;
     if (!micro && !accumulation) accumulation = 1;
@@ -172,7 +230,8 @@ Expected<void> merge_user_batch(const Merge& merge) {
     if (!accumulation) accumulation = train / known;
   }
   const auto& listed = merge.spec.batch.micro_batches;
-  if (!micro) micro = listed.empty() ? 1 : listed.front();
+  const std::int64_t usual = deepspeed.hugging_face ? hugging_face_micro_batch : 1;
+  if (!micro) micro = listed.empty() ? usual : listed.front();
   const auto& global = merge.spec.batch.global;
   if (!accumulation && global && *global % (*micro * ranks) == 0) {
     accumulation = *global / (*micro * ranks);
@@ -188,7 +247,8 @@ Expected<void> merge_batch(const Merge& merge) {
   SLURMTUNE_CHECK(merge_global_batch(merge));
   SLURMTUNE_CHECK(check_global_batch(merge));
   SLURMTUNE_CHECK(merge_micro_batches(merge));
-  return merge_user_batch(merge);
+  SLURMTUNE_CHECK(merge_user_batch(merge));
+  return merge_floor(merge);
 }
 
 }  // namespace slurmtune

@@ -32,6 +32,12 @@ struct NamedDegree {
   int line = 1;
 };
 
+/// A dotted path in the config, and its line.
+struct LocatedKey {
+  std::string path;
+  int line = 1;
+};
+
 /// What a ds_config says of [parallel]; more than one key may say the same.
 struct DsParallel {
   std::vector<NamedDegree> tensor;    ///< autotuning.mp_size, tensor_parallel.autotp_size
@@ -51,18 +57,29 @@ struct DsConfig {
   bool micro_batch_auto = false;
   bool accumulation_auto = false;
   DsParallel parallel;
+  Node root;                          ///< all of it but "autotuning"
+  std::vector<LocatedKey> auto_keys;  ///< what is "auto", outside of "autotuning" and "pipeline"
 
   // "autotuning"
+  bool has_autotuning = false;
   std::optional<bool> fast;
   std::optional<Located<std::string>> metric;
   std::map<std::string, std::string> arg_mappings;  ///< trimmed
   std::optional<Located<std::int64_t>> max_train_batch;
+  std::optional<Located<std::int64_t>> min_train_batch;
   std::optional<Located<std::int64_t>> micro_batch_cap;
+  std::optional<Located<std::int64_t>> micro_batch_floor;
+  std::optional<Located<std::int64_t>> tuner_num_trials;
+  std::optional<Located<std::int64_t>> tuner_early_stopping;
   ModelSpec model;
-  std::vector<std::string> unused;  ///< keys that move nothing here
+  std::vector<std::string> unused;  ///< keys that move nothing here, each with the reason
+  std::vector<std::string> notes;   ///< what was taken in good will
 };
 
 [[nodiscard]] Expected<DsConfig> read_ds_config(const SourceText& source);
+
+/// Checks the section "autotuning" and puts it into `config`.
+[[nodiscard]] Expected<void> read_autotuning(const Node& section, DsConfig& config);
 
 /// Trims keys and values and checks that the values are flags.
 [[nodiscard]] Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,

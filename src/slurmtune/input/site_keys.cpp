@@ -94,72 +94,6 @@ std::vector<KeyRow> joined(std::span<const KeyRow> first, std::span<const KeyRow
   return rows;
 }
 
-constexpr Bounds any_count{0, 1e12};
-
-constexpr std::array<KeyRow, 4> model_info_rows{{
-    {"profile", shape_boolean | shape_null, "\"profile\": false", not_used},
-    {"num_params",
-     shape_real | shape_null,
-     "\"num_params\": 774030080",
-     "Parameters of the model.",
-     {0, 1e18, true}},
-    {"hidden_size",
-     shape_real | shape_null,
-     "\"hidden_size\": 1280",
-     "Hidden size of the model.",
-     {0, 1e9, true}},
-    {"num_layers", shape_real | shape_null, "\"num_layers\": 36", not_used, {0, 1e9}},
-}};
-constexpr KeyTable model_info_table{"\"autotuning.model_info\"", "autotuning.model_info.",
-                                    model_info_rows};
-
-// Source: deepspeed/autotuning/{config,constants}.py of DeepSpeed 0.14 to 0.19. Keys that only
-// steer DeepSpeed's own tuner are known, so that a misspelt one is not; they move nothing here.
-constexpr std::array<KeyRow, 23> autotuning_rows{{
-    {"enabled", shape_boolean, "\"enabled\": true", not_used},
-    {"fast", shape_boolean, "\"fast\": true", "Tune ZeRO stage and batch only."},
-    {"metric", shape_string, "\"metric\": \"throughput\"", "throughput, latency or FLOPS."},
-    {"arg_mappings", shape_string_map | shape_null,
-     "\"arg_mappings\": {\"train_micro_batch_size_per_gpu\": \"--batch\"}",
-     "DeepSpeed key to the script's own flag."},
-    {"max_train_batch_size",
-     shape_integer | shape_null,
-     "\"max_train_batch_size\": 512",
-     "As batch.max_global.",
-     {1, 1e12}},
-    {"max_train_micro_batch_size_per_gpu",
-     shape_integer | shape_null,
-     "\"max_train_micro_batch_size_per_gpu\": 64",
-     "Largest micro-batch.",
-     {1, 1e6}},
-    {"mp_size", shape_integer, "\"mp_size\": 1", "Model-parallel size.", {1, 1e6}},
-    {"model_info",
-     shape_table | shape_null,
-     "\"model_info\": {\"num_params\": 774030080}",
-     "Facts about the model.",
-     {},
-     {},
-     &model_info_table},
-    {"min_train_batch_size", shape_integer | shape_null, "\"min_train_batch_size\": 1", not_used,
-     any_count},
-    {"min_train_micro_batch_size_per_gpu", shape_integer | shape_null,
-     "\"min_train_micro_batch_size_per_gpu\": 1", not_used, any_count},
-    {"num_tuning_micro_batch_sizes", shape_integer, "\"num_tuning_micro_batch_sizes\": 3", not_used,
-     any_count},
-    {"tuner_type", shape_string, "\"tuner_type\": \"gridsearch\"", not_used},
-    {"tuner_early_stopping", shape_integer, "\"tuner_early_stopping\": 5", not_used, any_count},
-    {"tuner_num_trials", shape_integer, "\"tuner_num_trials\": 50", not_used, any_count},
-    {"results_dir", shape_string | shape_null, "\"results_dir\": \"autotuning_results\"", not_used},
-    {"exps_dir", shape_string | shape_null, "\"exps_dir\": \"autotuning_exps\"", not_used},
-    {"overwrite", shape_boolean, "\"overwrite\": true", not_used},
-    {"start_profile_step", shape_integer, "\"start_profile_step\": 3", not_used, any_count},
-    {"end_profile_step", shape_integer, "\"end_profile_step\": 5", not_used, any_count},
-    {"start_step", shape_integer | shape_null, "\"start_step\": 3", not_used, any_count},
-    {"end_step", shape_integer | shape_null, "\"end_step\": 5", not_used, any_count},
-    {"metric_path", shape_string | shape_null, "\"metric_path\": null", not_used},
-    {"model_info_path", shape_string | shape_null, "\"model_info_path\": null", not_used},
-}};
-
 }  // namespace
 
 const KeyTable& site_keys() {
@@ -171,11 +105,6 @@ const KeyTable& site_keys() {
 const KeyTable& slurm_keys() {
   static const std::vector<KeyRow> rows = joined(study_rows, site_rows);
   static const KeyTable table{"[slurm]", "slurm.", rows};
-  return table;
-}
-
-const KeyTable& autotuning_keys() {
-  static const KeyTable table{"\"autotuning\"", "autotuning.", autotuning_rows};
   return table;
 }
 

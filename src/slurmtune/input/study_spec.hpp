@@ -50,6 +50,8 @@ struct ParallelSpec {
 struct DeepSpeedSpec {
   std::string config_path;         ///< as written in study.toml
   std::string config_json;         ///< the user's ds_config, canonical JSON, without "autotuning"
+  std::string resolved_json;       ///< the same with every "auto" that the trainer would fill in
+  bool hugging_face = false;       ///< the command is one of the Hugging Face Trainer
   bool fast = true;                ///< stop before the knobs
   std::vector<int> zero_stages;    ///< sorted, each 0 to 3; never empty
   bool zero_stages_given = false;  ///< by study.toml or by the config: then they are law
@@ -68,6 +70,7 @@ struct BatchSpec {
   std::optional<std::int64_t> max_global;   ///< free only: the largest multiple under it is used
   std::vector<std::int64_t> micro_batches;  ///< exactly these; empty = "auto"
   std::int64_t micro_batch_cap = 1024;      ///< for "auto"; max_train_micro_batch_size_per_gpu
+  std::int64_t micro_batch_floor = 1;       ///< for "auto"; min_train_micro_batch_size_per_gpu
   std::string where;  ///< `path:line` of what gave `global` or `max_global`; "" = neither
 };
 

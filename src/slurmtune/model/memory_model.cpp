@@ -58,7 +58,8 @@ Placement placement_of(const Json* zero, const char* section) {
 }  // namespace
 
 TrainingSetup training_setup(const DeepSpeedSpec& spec) {
-  const Json config = Json::parse(spec.config_json, nullptr, false);
+  const std::string& text = spec.resolved_json.empty() ? spec.config_json : spec.resolved_json;
+  const Json config = Json::parse(text, nullptr, false);
   if (config.is_discarded()) return {};
   const Json* zero = member(config, "zero_optimization");
   TrainingSetup setup;

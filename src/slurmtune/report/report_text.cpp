@@ -9,6 +9,7 @@
 
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/report/findings.hpp"
+#include "slurmtune/report/learning_rate.hpp"
 #include "slurmtune/report/report_body.hpp"
 #include "slurmtune/report/table.hpp"
 #include "slurmtune/report/text.hpp"
@@ -91,6 +92,8 @@ std::string baseline(const ReportInput& report, Colour colour) {
     text += fmt::format("  {:<14} {}\n", speedup.name,
                         paint(speedup.words, is_gain ? Paint::green : Paint::yellow, colour));
   }
+  const std::string rate = learning_rate_note(report.input.spec, result);
+  if (!rate.empty()) text += fmt::format("  {:<14} {}\n", "learning rate", rate);
   return text;
 }
 

@@ -133,11 +133,12 @@ class SpaceBuilder {
     std::vector<std::int64_t> listed = batch.micro_batches;
     if (listed.empty() && space_.global_batch_) {
       listed = divisors(*space_.global_batch_ / space_.data_parallel_, batch.micro_batch_cap);
+      std::erase_if(listed, [&](std::int64_t each) { return each < batch.micro_batch_floor; });
     }
     for (const std::int64_t choice : listed) micro_batch.choices.emplace_back(choice);
     if (listed.empty()) {
-      micro_batch.range =
-          ParameterRange{1.0, static_cast<double>(batch.micro_batch_cap), Scale::linear};
+      micro_batch.range = ParameterRange{static_cast<double>(batch.micro_batch_floor),
+                                         static_cast<double>(batch.micro_batch_cap), Scale::linear};
     }
 
     // Which of these belongs to a micro-batch, the batch rule says.

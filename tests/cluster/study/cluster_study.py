@@ -77,6 +77,8 @@ command  = {command}
 config      = "ds_config.json"
 fast        = true
 zero_stages = [0, 1]
+[batch]
+micro_batch = "auto"
 [model]
 params = 1000
 [search]

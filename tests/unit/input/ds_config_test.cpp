@@ -146,7 +146,10 @@ TEST_CASE("ds_config: the section \"autotuning\" is read and its idle keys are n
   CHECK(input->spec.batch.micro_batch_cap == 16);
   CHECK(input->spec.model.params == 1e9);
   CHECK_FALSE(input->spec.model.hidden.has_value());
-  CHECK(has_note(input, "not used from \"autotuning\" of ds_config.json: tuner_type, overwrite"));
+  CHECK(
+      has_note(input,
+               "not used from \"autotuning\" of ds_config.json: tuner_type ([search] strategy says "
+               "how the space is searched), profile (the baseline tells the model's facts)"));
 }
 
 TEST_CASE("ds_config: the study's fast, model and objective win and a note says so", "[input]") {
@@ -173,7 +176,7 @@ TEST_CASE("ds_config: a Trainer's own flags are kept in step with \"auto\"", "[i
   CHECK(input->spec.deepspeed->arg_mappings.at("train_micro_batch_size_per_gpu") ==
         "--per_device_train_batch_size");
   CHECK(input->spec.deepspeed->micro_batch == 4);
-  CHECK(has_note(input, "the flag is kept in step"));
+  CHECK(has_note(input, "agree with the config in every experiment"));
 }
 
 TEST_CASE("ds_config: what is wrong in it is named by its own line", "[input]") {

@@ -22,6 +22,8 @@ TEST_CASE("a report names the winner, its proof and the baseline", "[report]") {
   CHECK(contains(text, "with probability more than 0.998"));
   CHECK(contains(text, "speed-up       1.4 times (95 % interval 1.4 to 1.4)"));
   CHECK(contains(text, "Baseline: the configuration as it was\n  z0_gas2_tmbspg1\n"));
+  CHECK(contains(text, ", 4 times the baseline's "));
+  CHECK(contains(text, "by 4 with SGD (Goyal et al. 2017), by 2 with Adam and its kin"));
   CHECK_FALSE(contains(text, "\x1b"));
   CHECK(contains(study.text(study.result(), Colour::ansi), "\x1b[32m"));
 }

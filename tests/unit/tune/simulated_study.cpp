@@ -54,6 +54,8 @@ command = ["train", "--deepspeed_config", "{ds_config}"]
 [deepspeed]
 config = "ds_config.json"
 zero_stages = "all"
+[batch]
+micro_batch = "auto"
 [measure]
 startup_s = 60
 stall_s = 30
