@@ -30,6 +30,8 @@ def parse_arguments():
     parser.add_argument("--zero", type=int, choices=range(4), help="instead of the configuration's")
     parser.add_argument("--micro_batch", type=int, help="instead of the configuration's")
     parser.add_argument("--step_delay_s", type=float, default=0.0, help="as if it were larger")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="only tell, as a JSON line, what was read of the configuration")
     parser = deepspeed.add_config_arguments(parser)
     return parser.parse_args()
 
@@ -89,8 +91,20 @@ def configuration(options):
     return config
 
 
+def dry_run(options):
+    """What DeepSpeed itself makes of the configuration, without a second rank or a model."""
+    read = deepspeed.runtime.config.DeepSpeedConfig(configuration(options))
+    print(json.dumps({"ds_config": {
+        "train_micro_batch_size_per_gpu": read.train_micro_batch_size_per_gpu,
+        "gradient_accumulation_steps": read.gradient_accumulation_steps,
+        "zero_optimization": {"stage": read.zero_optimization_stage}}}), flush=True)
+
+
 def main():
     options = parse_arguments()
+    if options.dry_run:
+        dry_run(options)
+        return
     # Or it would compile its shared-memory collectives here and now.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend="gloo", auto_mpi_discovery=False)

@@ -134,6 +134,25 @@ int run(const Options& options, const Ranks& ranks) {
   }
 }
 
+/// For trial.dry_start of slurmtune: one process that stands for WORLD_SIZE, without MPI.
+int dry_run(const Options& options) {
+  const char* world = std::getenv("WORLD_SIZE");
+  const long ranks = world == nullptr ? 1 : std::strtol(world, nullptr, 10);
+  const std::string& file = options.ds_config_file;
+  const auto config = read_file(file).and_then([&](const std::string& text) {
+    return parse_ds_config(text, file, ranks > 0 ? static_cast<std::size_t>(ranks) : 1);
+  });
+  if (!config) {
+    fmt::print(stderr, "minitrain: {}\n", config.error());
+    return exit_invalid_input;
+  }
+  fmt::print(
+      "{{\"ds_config\":{{\"train_batch_size\":{},\"train_micro_batch_size_per_gpu\":{},"
+      "\"gradient_accumulation_steps\":{},\"zero_optimization\":{{\"stage\":{}}}}}}}\n",
+      config->batch.global, config->batch.micro, config->batch.accumulation, config->zero.stage);
+  return 0;
+}
+
 }  // namespace
 }  // namespace minitrain
 
@@ -144,6 +163,7 @@ int main(int argc, char** argv) {
     if (minitrain::speaks_for_all()) fmt::print(stream, "{}", invocation.text);
     return *invocation.exit_code;
   }
+  if (invocation.options.dry_run) return minitrain::dry_run(invocation.options);
   MPI_Init(&argc, &argv);
   minitrain::Ranks ranks{MPI_COMM_WORLD, 0, 1};
   MPI_Comm_rank(ranks.communicator, &ranks.rank);

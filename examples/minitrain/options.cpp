@@ -72,6 +72,9 @@ void add_run_flags(CLI::App& app, Options& options, RawFlags& raw) {
                  "cpu, cuda (the local rank's GPU), or auto: a GPU if there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
+  app.add_flag(
+      "--dry-run", options.dry_run,
+      "only tell, as a JSON line, what was read of the configuration for WORLD_SIZE ranks");
   app.add_option("--local_rank,--local-rank", raw.local_rank, "accepted and ignored");
 }
 

@@ -36,6 +36,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> memory_limit_bytes;
   bool activation_checkpointing = false;
+  bool dry_run = false;  ///< only tell what was read of the configuration
   DeviceKind device = DeviceKind::automatic;
   std::optional<FaultPlan> fault;
   StepDelay delay;

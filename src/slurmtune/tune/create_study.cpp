@@ -17,6 +17,7 @@
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/journal.hpp"
 #include "slurmtune/tune/deadline.hpp"
+#include "slurmtune/tune/dry_start.hpp"
 #include "slurmtune/tune/freeze.hpp"
 #include "slurmtune/tune/job_requests.hpp"
 
@@ -150,6 +151,7 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   if (found) return CreatedStudy{StudyDirectory(place), Creation::found};
   SLURMTUNE_CHECK(check_place(place));
   SLURMTUNE_CHECK(check_workdir(study));
+  SLURMTUNE_CHECK(check_dry_start(study));
 
   StudyCreated created{.study = new_study_id(),
                        .name = study.input.spec.name,

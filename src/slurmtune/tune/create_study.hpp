@@ -67,7 +67,7 @@ struct CreatedStudy {
 /// the first events of the journal. All of it is built beside its place and renamed into it, so
 /// that a failure leaves nothing. If `directory` holds a study of the same input already, it is
 /// found and not touched. Errors: invalid_input if `directory` holds anything else, if job scripts
-/// cannot hold its path, and if trial.workdir is no directory.
+/// cannot hold its path, if trial.workdir is no directory, and those of check_dry_start.
 [[nodiscard]] Expected<CreatedStudy> create_study(const LoadedStudy& study,
                                                   const std::filesystem::path& directory,
                                                   Instant now);
