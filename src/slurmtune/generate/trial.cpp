@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/generate/ds_document.hpp"
 
@@ -252,9 +253,15 @@ Expected<void> apply_deepspeed(const StudySpec& spec, const Configuration& confi
 
 Expected<TrialCommand> render_trial(const StudySpec& spec, const Configuration& configuration,
                                     const TrialPlace& place) {
-  const Placeholders placeholders = placeholders_of(spec, configuration, place);
+  Placeholders placeholders = placeholders_of(spec, configuration, place);
   TrialCommand trial;
-  SLURMTUNE_TRY(trial.argv, fill_all(spec, spec.trial.command, placeholders));
+  Argv words = spec.trial.command;
+  if (place.use == TrialUse::experiment) {
+    words.insert(words.end(), spec.trial.trial_args.begin(), spec.trial.trial_args.end());
+  }
+  placeholders["local_rank"] = local_rank_mark;
+  SLURMTUNE_TRY(trial.argv, fill_all(spec, words, placeholders));
+  placeholders.erase("local_rank");  // the environment of all ranks is one
   for (const auto& [name, text] : spec.trial.env) {
     SLURMTUNE_TRY(trial.env[name], fill(spec, text, placeholders));
   }

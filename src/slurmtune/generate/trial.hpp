@@ -12,6 +12,12 @@
 
 namespace slurmtune {
 
+/// What a command is rendered for.
+enum class TrialUse {
+  experiment,
+  production,  ///< the winner's, to train with: without trial.trial_args
+};
+
 /// What a trial is told about where it runs; the runner fills it in.
 struct TrialPlace {
   std::string work;       ///< absolute directory of this experiment
@@ -21,6 +27,7 @@ struct TrialPlace {
   int processes = 1;
   std::string master_addr;
   int master_port = 0;
+  TrialUse use = TrialUse::experiment;
 };
 
 /// A trial, ready to be started: what the launcher puts its ranks in front of.
@@ -51,11 +58,12 @@ enum class DsConfigUse {
 /// A boolean parameter with an `arg:` target is a flag that is there (true) or not (false).
 /// arg_mappings do the same with keys of the ds_config; keys that it lacks, or that are "auto",
 /// leave the command as it is. Placeholders, in command, container and env: `{ds_config} {work}
-/// {nodes} {processes} {master_addr} {master_port} {p:NAME}`, `{{` is a brace. Where a DeepSpeed
-/// study has no {ds_config}, the file after --deepspeed_config or --deepspeed is replaced.
-/// In a DeepSpeed study `ds_config.json` is one of the files.
-/// Errors: invalid_input for an unknown placeholder, a json target without a ds_config, a `file:`
-/// target (not supported by this version yet), a command that is not told its ds_config.
+/// {nodes} {processes} {master_addr} {master_port} {p:NAME}`, `{{` is a brace; `{local_rank}`
+/// stays, for each rank's own (base/local_rank.hpp). Experiments get trial.trial_args after the
+/// command. Where a DeepSpeed study has no {ds_config}, the file after --deepspeed_config or
+/// --deepspeed is replaced. In a DeepSpeed study `ds_config.json` is one of the files. Errors:
+/// invalid_input for an unknown placeholder, a json target without a ds_config, a `file:` target
+/// (not supported by this version yet), a command that is not told its ds_config.
 [[nodiscard]] Expected<TrialCommand> render_trial(const StudySpec& spec,
                                                   const Configuration& configuration,
                                                   const TrialPlace& place);

@@ -53,7 +53,7 @@ constexpr Bounds seconds_bounds{0, 1e7, true};
 constexpr Bounds size_bounds{0, 1e18, true};
 constexpr Bounds stage_bounds{0, 3};
 
-constexpr std::array<KeyRow, 10> trial_rows{{
+constexpr std::array<KeyRow, 11> trial_rows{{
     {"nodes", shape_integer, "nodes = 2", "Nodes of one experiment.", {1, 1e5}},
     {"processes_per_node",
      shape_integer,
@@ -74,6 +74,8 @@ constexpr std::array<KeyRow, 10> trial_rows{{
      {},
      nullptr,
      true},
+    {"trial_args", shape_strings, "trial_args = [\"--max_steps\", \"1000\"]",
+     "Arguments put after the command in experiments, not in the winner's command."},
     {"workdir", shape_string, "workdir = \".\"",
      "Where the command runs, relative to the directory of study.toml."},
     {"setup", shape_strings, "setup = [\"module load cuda\"]", "Shell lines, sourced once a task."},

@@ -26,10 +26,11 @@ struct TrialSpec {
   int nodes = 1;
   int processes_per_node = 1;
   Launcher launcher = Launcher::automatic;
-  std::vector<std::string> command;  ///< argv with placeholders (formats.md, section 7)
-  std::string workdir = ".";         ///< relative to the directory of study.toml
-  int workdir_line = 1;              ///< for messages that come later
-  std::vector<std::string> setup;    ///< shell lines, sourced once a task
+  std::vector<std::string> command;     ///< argv with placeholders (formats.md, section 7)
+  std::vector<std::string> trial_args;  ///< after the command, in experiments only
+  std::string workdir = ".";            ///< relative to the directory of study.toml
+  int workdir_line = 1;                 ///< for messages that come later
+  std::vector<std::string> setup;       ///< shell lines, sourced once a task
   std::map<std::string, std::string> env;
   std::vector<std::string> container;  ///< argv prefix
   std::vector<std::string> snapshot;   ///< globs below workdir, frozen into the study

@@ -14,8 +14,8 @@ namespace slurmtune {
 namespace {
 
 // formats.md, section 7.
-constexpr std::array<std::string_view, 6> placeholders{"ds_config", "work",        "nodes",
-                                                       "processes", "master_addr", "master_port"};
+constexpr std::array<std::string_view, 7> placeholders{
+    "ds_config", "work", "nodes", "processes", "master_addr", "master_port", "local_rank"};
 
 Expected<void> check_environment(const Node& node, std::string_view path) {
   const Node* env = node.find("env");
@@ -86,6 +86,12 @@ Expected<void> check_name(const Node& argument, const std::string& name, const S
     return fail("{ds_config} stands for the DeepSpeed config, and there is none",
                 "add a section [deepspeed], or remove it");
   }
+  if (name == "local_rank" && spec.trial.launcher == Launcher::command) {
+    return fail(
+        "{local_rank} is each rank's own, and with launcher = \"command\" the ranks are started by "
+        "the command itself",
+        "choose another launcher, or remove it");
+  }
   if (std::ranges::find(placeholders, name) != placeholders.end()) return {};
   if (!name.starts_with("p:")) {
     const std::string_view nearest = nearest_word(name, placeholders);
@@ -130,6 +136,7 @@ Expected<TrialSpec> read_trial(const Node& node, std::string_view path) {
     trial.launcher = static_cast<Launcher>(word_index(row, launcher->text));
   }
   trial.command = strings_of(&command);
+  trial.trial_args = strings_of(node.find("trial_args"));
   trial.workdir = text_or(node, "workdir", trial.workdir);
   if (const Node* workdir = node.find("workdir")) trial.workdir_line = workdir->line;
   if (trial.workdir.empty()) {
@@ -146,11 +153,15 @@ Expected<TrialSpec> read_trial(const Node& node, std::string_view path) {
 
 Expected<void> check_placeholders(const Node& study, const StudySpec& spec) {
   std::vector<std::string> used;
-  for (const Node& argument : study.find("trial")->find("command")->items) {
-    SLURMTUNE_TRY(const auto names, names_in_braces(argument, spec.path));
-    for (const std::string& name : names) {
-      SLURMTUNE_CHECK(check_name(argument, name, spec));
-      used.push_back(name);
+  for (const std::string_view key : {"command", "trial_args"}) {
+    const Node* arguments = study.find("trial")->find(key);
+    if (arguments == nullptr) continue;
+    for (const Node& argument : arguments->items) {
+      SLURMTUNE_TRY(const auto names, names_in_braces(argument, spec.path));
+      for (const std::string& name : names) {
+        SLURMTUNE_CHECK(check_name(argument, name, spec));
+        if (key == "command") used.push_back(name);
+      }
     }
   }
   for (const ParameterSpec& parameter : spec.parameters) {

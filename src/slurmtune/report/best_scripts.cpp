@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/execute/sbatch_directives.hpp"
 #include "slurmtune/generate/trial.hpp"
@@ -85,6 +86,7 @@ Expected<TrialCommand> winners_command(const ReportInput& report) {
   place.nodes = spec.trial.nodes;
   place.processes = static_cast<int>(spec.ranks());
   place.master_addr = address_mark;
+  place.use = TrialUse::production;
   return render_trial(spec, {report.result.best->values}, place);
 }
 
@@ -150,7 +152,7 @@ std::string launch_prefix(const StudyInput& input, Starter starter) {
 }
 
 /// Sets what torch.distributed, DeepSpeed and others ask a rank's environment for.
-std::string tell_rank(const TrialSpec& trial, std::int64_t ranks) {
+std::string tell_rank(const TrialSpec& trial, std::int64_t ranks, std::string_view words) {
   return fmt::format(
       "# Every rank learns its place, as in the trials. mpirun's word first: Slurm's may be the "
       "job's.\n"
@@ -159,8 +161,8 @@ std::string tell_rank(const TrialSpec& trial, std::int64_t ranks) {
       "export LOCAL_RANK=${{OMPI_COMM_WORLD_LOCAL_RANK:-$SLURM_LOCALID}}\n"
       "export WORLD_SIZE={} LOCAL_WORLD_SIZE={} LOCAL_SIZE={} NODE_RANK=$((RANK / {}))\n"
       "export PYTHONUNBUFFERED=1\n"
-      "exec \"$@\"'\n",
-      ranks, trial.processes_per_node, trial.processes_per_node, trial.processes_per_node);
+      "exec {}'\n",
+      ranks, trial.processes_per_node, trial.processes_per_node, trial.processes_per_node, words);
 }
 
 /// Everything below the head of a script.
@@ -198,7 +200,11 @@ Expected<std::string> body(const ReportInput& report, Starter starter, bool in_s
         "    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
         "fi\n";
   }
-  if (starter != Starter::none) text += "\n" + tell_rank(trial, report.input.spec.ranks());
+  if (starter != Starter::none) {
+    const bool each_its_own = line.find(local_rank_mark) != std::string::npos;
+    text += "\n" + tell_rank(trial, report.input.spec.ranks(),
+                             each_its_own ? R"("${@//\{local_rank\}/$LOCAL_RANK}")" : R"("$@")");
+  }
   return text + "exec " + launch_prefix(report.input, starter) + line + "\n";
 }
 

@@ -143,6 +143,29 @@ TEST_CASE("render_trial: placeholders are filled in command, container and envir
   CHECK(trial->files.at("ds_config.json") == *render_ds_config(spec, configuration));
 }
 
+TEST_CASE("render_trial: experiments get trial_args, the winner's command does not", "[generate]") {
+  StudySpec spec = deepspeed_study();
+  spec.trial.trial_args = {"--max_steps", "1000", "--output_dir", "{work}/output"};
+  const Argv user{"python3", "train.py", "--deepspeed", "/study/work/e1/ds_config.json"};
+  Argv longer = user;
+  longer.insert(longer.end(), {"--max_steps", "1000", "--output_dir", "/study/work/e1/output"});
+  CHECK(argv_of(spec, point(1, 4, 2)) == longer);
+  TrialPlace place = somewhere();
+  place.use = TrialUse::production;
+  const auto trial = render_trial(spec, point(1, 4, 2), place);
+  REQUIRE(trial);
+  CHECK(trial->argv == user);
+}
+
+TEST_CASE("render_trial: a rank's place on its node is left to what starts the rank",
+          "[generate]") {
+  StudySpec spec = deepspeed_study();
+  spec.trial.command.insert(spec.trial.command.begin() + 2, "--local_rank={local_rank}");
+  CHECK(argv_of(spec, point(1, 4, 2))[2] == "--local_rank={local_rank}");
+  spec.trial.env["PLACE"] = "{local_rank}";
+  CHECK_THAT(error_of(spec, point(1, 4, 2)), Contains("unknown placeholder {local_rank}"));
+}
+
 TEST_CASE("render_trial: an unknown placeholder is refused, with the nearest", "[generate]") {
   StudySpec spec = deepspeed_study();
   spec.trial.command = {"train", "{ds_confg}"};

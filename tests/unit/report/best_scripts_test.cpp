@@ -76,6 +76,19 @@ TEST_CASE("after a study on one machine the command starts by mpirun", "[report]
   CHECK(out.starts_with("mpirun --oversubscribe --bind-to none -n 2\nrank 1 of 2 at 127.0.0.1"));
 }
 
+TEST_CASE("the winner's command has no trial_args, and each rank its own place", "[report]") {
+  ReportedStudy study = runnable();
+  study.view.state.created.submit = "local";
+  study.input.spec.trial.command.insert(study.input.spec.trial.command.begin() + 2,
+                                        "--local_rank={local_rank}");
+  study.input.spec.trial.trial_args = {"--max_steps", "1000"};
+  const TuningResult result = study.result();
+  const std::string out =
+      run(study, render_command_script({study.place(), study.input, study.view, result}), false);
+  CHECK_THAT(out, Catch::Matchers::Contains("<--local_rank=1><a b>"));
+  CHECK_THAT(out, !Catch::Matchers::Contains("--max_steps"));
+}
+
 TEST_CASE("the command of a study on Slurm refuses to run outside a job", "[report]") {
   const ReportedStudy study = runnable();
   const TuningResult result = study.result();

@@ -77,6 +77,15 @@ TEST_CASE("make_launcher: torch starts one process a slot, each knowing who it i
   }
 }
 
+TEST_CASE("make_launcher: each rank's own place on its node is filled in by torch", "[runner]") {
+  const auto launcher = make_launcher(Launcher::torch, {}, alone);
+  const LaunchPlan made = launcher->plan({{"train", "--local_rank={local_rank}"}, {"n1", "n2"}, 4});
+  REQUIRE(made.processes.size() == 4);
+  CHECK(made.processes[0].argv.back() == "--local_rank=0");
+  CHECK(made.processes[1].argv.back() == "--local_rank=1");
+  CHECK(made.processes[2].argv.back() == "--local_rank=0");
+}
+
 TEST_CASE("make_launcher: ranks of mpirun get outputs of their own on one node only", "[runner]") {
   const auto launcher = make_launcher(Launcher::mpirun, {}, alone);
   CHECK(launcher->plan({{"train"}, {"n1"}, 4}).rank_outputs == 4);

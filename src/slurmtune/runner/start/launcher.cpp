@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/base/local_rank.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -31,7 +33,11 @@ class TorchLauncher final : public RankLauncher {
     for (place.node = 0; place.node < nodes; ++place.node) {
       for (place.local_rank = 0; place.local_rank < place.local_world_size; ++place.local_rank) {
         place.rank = place.node * place.local_world_size + place.local_rank;
-        plan.processes.push_back({static_cast<std::size_t>(place.node), request.argv,
+        Argv argv;
+        for (const std::string& word : request.argv) {
+          argv.push_back(with_local_rank(word, std::to_string(place.local_rank)));
+        }
+        plan.processes.push_back({static_cast<std::size_t>(place.node), std::move(argv),
                                   rank_environment(place), place.rank});
       }
     }

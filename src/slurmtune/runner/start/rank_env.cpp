@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/runner/start/supervise.hpp"
 
 namespace slurmtune {
@@ -150,6 +151,8 @@ int run_rank_env(std::span<const std::string> argv) {
   std::vector<std::string> entries = environment_entries(environment);
   std::vector<char*> pointers = pointers_to(entries);
   std::vector<std::string> words(argv.begin(), argv.end());
+  const std::string local_rank = variable(environment, "LOCAL_RANK").value_or("0");
+  for (std::string& word : words) word = with_local_rank(std::move(word), local_rank);
   std::vector<char*> arguments = pointers_to(words);
   const int problem = run_supervised(arguments.front(), arguments.data(), pointers.data());
   fmt::print(stderr, "slurmtune-runner: rank-env: cannot execute '{}': {}\n", words.front(),
