@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What slurmtune says and writes, compared with the files in expected/.
 
-    golden.py SUITE     plans, scripts, help, results, bad-input or bad-calls
+    golden.py SUITE     plans, scripts, launches, help, results, bad-input or bad-calls
 
 Paths, ids and hashes are replaced by names first. A golden file that is missing fails the test;
 with SLURMTUNE_BLESS=1 the files are written instead (make bless), and their diff is the review.
@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 
+from golden_launches import launches
 from golden_refusals import bad_calls, bad_input
 from golden_results import results
 from golden_suite import Suite, studies, submit_scripts, tree
@@ -65,8 +66,8 @@ def help_texts(suite):
         suite.compare(f"{command}.txt", text)
 
 
-SUITES = {"plans": plans, "scripts": scripts, "help": help_texts, "results": results,
-          "bad-input": bad_input, "bad-calls": bad_calls}
+SUITES = {"plans": plans, "scripts": scripts, "launches": launches, "help": help_texts,
+          "results": results, "bad-input": bad_input, "bad-calls": bad_calls}
 
 
 def main():

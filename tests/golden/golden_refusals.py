@@ -57,6 +57,8 @@ def bad_call_places(suite):
     (place / "full" / "thesis.tex").write_text("mine\n")
     (place / "file").write_text("a file in the way\n")
     (place / "empty.toml").write_text("")
+    (place / "hosts").write_text("n1 slots=4\nn2 slots=4\nn1 slots=8\n")
+    (place / "tune.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}\n')
     text = (HERE / "studies" / "deepspeed" / "study.toml").read_text()
     (place / "no-config.toml").write_text(text)
     (place / "no-site.toml").write_text((place / "study.toml").read_text() +
@@ -95,6 +97,24 @@ BAD_CALLS = {
     "place-holds-another-study": ["submit", "other.toml", *SCRIPTS, "--dir", "study"],
     "submit-locally": ["submit", "study.toml", "--submit", "local", "--dir", "new"],
     "tune-scripts": ["tune", "study.toml", *SCRIPTS, "--dir", "new"],
+    "launch-nothing": ["tune", "--"],
+    "launch-without-config": ["tune", "--", "deepspeed", "train.py", "--deepspeed", "--lr", "1"],
+    "launch-config-not-there": ["plan", "--", "deepspeed", "train.py", "--deepspeed", "ds.json"],
+    "launch-unknown-flag": ["submit", "--", "deepspeed", "--num_gpu4", "train.py"],
+    "launch-unset-variable": ["tune", "--", "deepspeed", "--num_nodes=", "train.py"],
+    "launch-elastic": ["run", "--", "deepspeed", "--elastic_training", "train.py"],
+    "launch-hostfile": ["plan", "--", "deepspeed", "-H", "hosts", "train.py"],
+    "launch-hostfile-not-there": ["plan", "--", "deepspeed", "-H", "nohosts", "train.py"],
+    "launch-and-study": ["plan", "study.toml", "--", "deepspeed", "train.py"],
+    "launch-file-in-the-way": ["submit", *SCRIPTS, "--write", "study.toml", "--", "deepspeed",
+                               "train.py", "--deepspeed", "tune.json"],
+    "launch-write-nowhere": ["submit", *SCRIPTS, "--write", "not/here.toml", "--", "deepspeed",
+                             "train.py", "--deepspeed", "tune.json"],
+    "launch-bad-name": ["submit", *SCRIPTS, "--name", "a b", "--", "deepspeed", "train.py",
+                        "--deepspeed", "tune.json"],
+    "launch-line-of-report": ["report", "study", "--", "deepspeed"],
+    "launch-line-without-dashes": ["tune", "deepspeed", "--num_gpus", "2", "train.py"],
+    "name-without-launch-line": ["plan", "study.toml", "--name", "other"],
     "status-of-nothing": ["status", "nowhere"],
     "status-of-no-study": ["status", "full"],
     "status-of-a-file": ["status", "study.toml"],

@@ -20,14 +20,17 @@ enum class ExitCode {
   failed = 3,         ///< the cluster or the disk failed; the same command may work later
 };
 
+struct LaunchWords;
+
 /// The command that the command line asks for, once it is parsed.
 using Command = std::function<Expected<ExitCode>()>;
 
-// Each adds one subcommand, which puts what it does into `selected` when it is asked for.
-void add_plan_command(CLI::App& app, Command& selected);
-void add_submit_command(CLI::App& app, Command& selected);
-void add_tune_command(CLI::App& app, Command& selected);
-void add_run_command(CLI::App& app, Command& selected);
+// Each adds one subcommand, which puts what it does into `selected` when it is asked for. Those
+// that take a study.toml take a launch line, too.
+void add_plan_command(CLI::App& app, Command& selected, const LaunchWords& launch);
+void add_submit_command(CLI::App& app, Command& selected, const LaunchWords& launch);
+void add_tune_command(CLI::App& app, Command& selected, const LaunchWords& launch);
+void add_run_command(CLI::App& app, Command& selected, const LaunchWords& launch);
 void add_status_command(CLI::App& app, Command& selected);
 void add_report_command(CLI::App& app, Command& selected);
 void add_resume_command(CLI::App& app, Command& selected);

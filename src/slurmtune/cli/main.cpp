@@ -2,6 +2,7 @@
 //
 // slurmtune: the one place that sees everything, and the one that knows exit codes.
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/base/version.hpp"
 #include "slurmtune/cli/command.hpp"
+#include "slurmtune/cli/launch_words.hpp"
 #include "slurmtune/cli/output.hpp"
 
 namespace slurmtune {
@@ -97,8 +99,35 @@ Error usage_error(const CLI::ParseError& problem, const CLI::App& app, int argc,
     message = fmt::format("'{}' is no command{}", word,
                           nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
   }
+  constexpr std::array<std::string_view, 5> launchers{"deepspeed", "torchrun", "accelerate",
+                                                      "mpirun", "srun"};
+  const auto launcher = std::find_first_of(argv, argv + argc, launchers.begin(), launchers.end());
+  if (known && launcher != argv + argc) {
+    message +=
+        fmt::format("; a launch line stands behind --: slurmtune {} -- {} …", word, *launcher);
+  }
   const std::string help = known ? fmt::format("slurmtune {} --help", word) : "slurmtune --help";
   return {ErrorKind::invalid_input, fmt::format("{}; see {}", message, help)};
+}
+
+/// What stands behind the first `--`, which is a line for other programs' parsers.
+LaunchWords cut_launch_line(int& argc, char** argv) {
+  LaunchWords launch;
+  char** const end = argv + argc;
+  char** const mark =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (mark == end) return launch;
+  launch.given = true;
+  launch.words.assign(mark + 1, end);
+  argc = static_cast<int>(mark - argv);
+  return launch;
+}
+
+bool takes_launch_line(const CLI::App& app) {
+  constexpr std::array<std::string_view, 4> takers{"plan", "submit", "tune", "run"};
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ||
+         std::find(takers.begin(), takers.end(), chosen.front()->get_name()) != takers.end();
 }
 
 int run(int argc, char** argv) {
@@ -108,6 +137,7 @@ int run(int argc, char** argv) {
   app.footer(
       "Examples:\n"
       "  slurmtune tune study.toml       tune here and now, and show the result\n"
+      "  slurmtune tune -- deepspeed train.py --deepspeed ds_config.json    without a study file\n"
       "  slurmtune plan study.toml       what would be submitted, and what it may cost\n"
       "  slurmtune submit study.toml     submit everything and return\n"
       "  slurmtune report DIR            the result\n"
@@ -121,10 +151,13 @@ int run(int argc, char** argv) {
   app.add_option("--log-file", log_file, "write a log to this file");
 
   Command selected;
+  const LaunchWords launch = cut_launch_line(argc, argv);
+  for (const auto add : {add_plan_command, add_submit_command, add_tune_command, add_run_command}) {
+    add(app, selected, launch);
+  }
   for (const auto add :
-       {add_plan_command, add_submit_command, add_tune_command, add_run_command, add_status_command,
-        add_report_command, add_resume_command, add_cancel_command, add_probe_command,
-        add_reduce_command, add_launch_command, add_schema_command}) {
+       {add_status_command, add_report_command, add_resume_command, add_cancel_command,
+        add_probe_command, add_reduce_command, add_launch_command, add_schema_command}) {
     add(app, selected);
   }
   try {
@@ -133,6 +166,10 @@ int run(int argc, char** argv) {
     return leave(static_cast<ExitCode>(app.exit(answer)));
   } catch (const CLI::ParseError& problem) {
     return leave(usage_error(problem, app, argc, argv));
+  }
+  if (launch.given && !takes_launch_line(app)) {
+    return leave(
+        {ErrorKind::invalid_input, "only plan, submit, tune and run take a launch line behind --"});
   }
   if (const auto log = set_up_log(verbosity, log_file); !log) return leave(log.error());
   const auto result = selected();

@@ -21,7 +21,10 @@ struct PlanArguments {
 };
 
 Expected<ExitCode> show_plan(const PlanArguments& arguments) {
-  SLURMTUNE_TRY(const LoadedStudy study, arguments.study.load());
+  SLURMTUNE_TRY(
+      const LoadedStudy study,
+      arguments.study.load(
+          Stay::no, arguments.as_dot || arguments.as_json ? Understood::silent : Understood::told));
   SLURMTUNE_TRY(const Plan plan, plan_study(study, real_world().now()));
   if (arguments.as_dot) {
     print(render_dot(plan));
@@ -36,14 +39,14 @@ Expected<ExitCode> show_plan(const PlanArguments& arguments) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, Command& selected) {
+void add_plan_command(CLI::App& app, Command& selected, const LaunchWords& launch) {
   CLI::App* command = add_subcommand(
       app, "plan", "Show what would be submitted and what it may cost; submit nothing",
       "  slurmtune plan study.toml\n"
       "  slurmtune plan study.toml --json\n"
       "  slurmtune plan study.toml --dot | dot -Tsvg > plan.svg");
   auto arguments = std::make_shared<PlanArguments>();
-  arguments->study.add_to(*command);
+  arguments->study.add_to(*command, launch);
   CLI::Option* json = command->add_flag("--json", arguments->as_json, "the plan as JSON");
   command->add_flag("--dot", arguments->as_dot, "the graph of jobs for Graphviz")->excludes(json);
   command->callback(

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/cli/launch_words.hpp"
 #include "slurmtune/tune/create_study.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name is CLI11's
@@ -15,7 +17,14 @@ namespace slurmtune {
 /// Whether a command stays until the study is done.
 enum class Stay { in_foreground, no };
 
-/// The arguments of the commands that take a study.toml.
+/// What a command does with the study that it understood of a launch line.
+enum class Understood {
+  written,  ///< into a file, and told
+  told,     ///< written only where --write says so
+  silent,   ///< the same, and standard output is for something else
+};
+
+/// The arguments of the commands that take a study.toml, or a launch line.
 struct StudyArguments {
   std::string study;              ///< path of study.toml
   std::string directory;          ///< --dir, "" = the default
@@ -23,13 +32,23 @@ struct StudyArguments {
   std::string submit;             ///< --submit, "" = the study's
   std::optional<StudyMode> mode;  ///< of the command itself; absent = the study's
 
-  void add_to(CLI::App& command);
+  std::string name;    ///< --name, of the study of a launch line; "" = made from the line
+  std::string write;   ///< --write, where that study goes; "" = study-<name>.toml
+  LaunchWords launch;  ///< what stands behind `--`
+
+  void add_to(CLI::App& command, const LaunchWords& words);
   void add_directory_to(CLI::App& command);
 
-  /// Loads the study with what the command line says over it.
-  /// Errors: those of load_study.
-  [[nodiscard]] Expected<LoadedStudy> load(Stay stay = Stay::no) const;
+  /// Loads the study with what the command line says over it. Of a launch line it makes a study
+  /// first, and writes it once it is known to be valid.
+  /// Errors: invalid_input, and those of load_study.
+  [[nodiscard]] Expected<LoadedStudy> load(Stay stay = Stay::no,
+                                           Understood understood = Understood::written) const;
   [[nodiscard]] std::filesystem::path place_of(const LoadedStudy& study) const;
+
+ private:
+  [[nodiscard]] Expected<LoadedStudy> load_file(Stay stay, const std::string& path,
+                                                std::optional<std::string> text) const;
 };
 
 }  // namespace slurmtune

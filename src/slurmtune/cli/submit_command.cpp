@@ -48,8 +48,8 @@ Expected<ExitCode> submit(const StudyArguments& arguments) {
   SLURMTUNE_TRY(const LoadedStudy study, arguments.load());
   if (study.submit == SubmitMode::local || study.submit == SubmitMode::allocation) {
     return invalid_input(fmt::format(
-        "{}: submit = \"{}\" runs in the foreground; use: slurmtune tune {}", arguments.study,
-        study.submit == SubmitMode::local ? "local" : "allocation", arguments.study));
+        "{}: submit = \"{}\" runs in the foreground; use: slurmtune tune {}", study.input.spec.path,
+        study.submit == SubmitMode::local ? "local" : "allocation", study.input.spec.path));
   }
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
@@ -71,14 +71,14 @@ Expected<ExitCode> submit(const StudyArguments& arguments) {
 
 }  // namespace
 
-void add_submit_command(CLI::App& app, Command& selected) {
+void add_submit_command(CLI::App& app, Command& selected, const LaunchWords& launch) {
   CLI::App* command = add_subcommand(
       app, "submit", "Submit the whole graph of a study and return; nothing stays behind",
       "  slurmtune submit study.toml\n"
       "  slurmtune submit study.toml --dir /scratch/me/gpt2 --site perlmutter\n"
       "  slurmtune submit study.toml --submit scripts     write the job scripts, submit nothing");
   auto arguments = std::make_shared<StudyArguments>();
-  arguments->add_to(*command);
+  arguments->add_to(*command, launch);
   arguments->add_directory_to(*command);
   command->callback(
       [arguments, &selected] { selected = [arguments] { return submit(*arguments); }; });

@@ -51,32 +51,34 @@ Expected<ExitCode> tune(const StudyArguments& arguments) {
 
 }  // namespace
 
-void add_tune_command(CLI::App& app, Command& selected) {
+void add_tune_command(CLI::App& app, Command& selected, const LaunchWords& launch) {
   CLI::App* command = add_subcommand(
       app, "tune", "Tune in the foreground: on Slurm if it is here, else on this machine",
       "  slurmtune tune study.toml\n"
       "  slurmtune tune study.toml --submit local --dir /tmp/first-try\n"
+      "  slurmtune tune -- deepspeed train.py --deepspeed ds_config.json    without a study file\n"
       "  salloc -N4 -t 2:00:00 slurmtune tune study.toml     on the nodes of that allocation\n"
       "\n"
       "Ctrl-C ends what runs on this machine (jobs on Slurm go on); slurmtune resume DIR goes on.");
   auto arguments = std::make_shared<StudyArguments>();
-  arguments->add_to(*command);
+  arguments->add_to(*command, launch);
   arguments->add_directory_to(*command);
   command->callback(
       [arguments, &selected] { selected = [arguments] { return tune(*arguments); }; });
 }
 
-void add_run_command(CLI::App& app, Command& selected) {
+void add_run_command(CLI::App& app, Command& selected, const LaunchWords& launch) {
   CLI::App* command = add_subcommand(
       app, "run", "Tune, then launch the training once with the best configuration",
       "  slurmtune run study.toml\n"
+      "  slurmtune run -- deepspeed train.py --deepspeed ds_config.json    without a study file\n"
       "\n"
       "As tune, with mode = \"run\": the training is a job of its own after the study's last one.\n"
       "It runs best/cmd_optimal.sh; its output is in DIR/logs/launch-*.out, how it ended in the "
       "report.");
   auto arguments = std::make_shared<StudyArguments>();
   arguments->mode = StudyMode::run;
-  arguments->add_to(*command);
+  arguments->add_to(*command, launch);
   arguments->add_directory_to(*command);
   command->callback(
       [arguments, &selected] { selected = [arguments] { return tune(*arguments); }; });

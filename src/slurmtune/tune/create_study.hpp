@@ -19,7 +19,8 @@ namespace slurmtune {
 struct StudyOptions {
   std::optional<std::string> site;  ///< name or path
   std::optional<SubmitMode> submit;
-  std::optional<StudyMode> mode;  ///< instead of the study's own
+  std::optional<StudyMode> mode;    ///< instead of the study's own
+  std::optional<std::string> text;  ///< of study.toml, which need not be there yet
   /// The command stays until the study is done: `automatic` means the allocation it runs in, if
   /// any.
   bool in_foreground = false;

@@ -173,8 +173,12 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   }
   LoadedStudy study;
   study.origin = fs::absolute(study_toml, code).lexically_normal().parent_path();
-  SLURMTUNE_TRY(study.sources.study,
-                read_named_file(study_toml, "", "give the path of a study.toml"));
+  if (options.text) {
+    study.sources.study = SourceText{study_toml.string(), *options.text};
+  } else {
+    SLURMTUNE_TRY(study.sources.study,
+                  read_named_file(study_toml, "", "give the path of a study.toml"));
+  }
   SLURMTUNE_TRY(const ReferencedFiles files, referenced_files(study.sources.study));
   if (files.ds_config) {
     const fs::path relative = *files.ds_config;

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "slurmtune/input/launch_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "slurmtune/base/shell_quote.hpp"
+#include "slurmtune/base/units.hpp"
+#include "slurmtune/input/launch_flags.hpp"
+#include "slurmtune/input/readers.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+tl::unexpected<Error> fail(std::string_view what) {
+  return invalid_input(fmt::format("launch line: {}", what));
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_python(std::string_view word) {
+  std::string_view name = file_name(word);
+  if (!name.starts_with("python") && !name.starts_with("pypy")) return false;
+  name.remove_prefix(name.starts_with("python") ? 6 : 4);
+  return name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+/// `NAME=VALUE`, as it may stand before a command.
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string_view::npos && is_identifier(word.substr(0, equals));
+}
+
+bool looks_unexpanded(std::string_view word) {
+  const std::size_t dollar = word.find('$');
+  if (dollar == std::string_view::npos || dollar + 1 >= word.size()) return false;
+  const char next = word[dollar + 1];
+  return next == '{' || next == '(' || is_identifier(std::string_view(&next, 1));
+}
+
+/// The launcher that a program or a module of that name is.
+std::optional<LineLauncher> launcher_named(std::string_view word) {
+  constexpr std::array<std::pair<std::string_view, LineLauncher>, 15> names{{
+      {"deepspeed", LineLauncher::deepspeed},
+      {"ds", LineLauncher::deepspeed},
+      {"deepspeed.launcher.runner", LineLauncher::deepspeed},
+      {"torchrun", LineLauncher::torchrun},
+      {"torch.distributed.run", LineLauncher::torchrun},
+      {"torch.distributed.launch", LineLauncher::torch_launch},
+      {"accelerate", LineLauncher::accelerate},
+      {"accelerate-launch", LineLauncher::accelerate},
+      {"accelerate.commands.launch", LineLauncher::accelerate},
+      {"accelerate.commands.accelerate_cli", LineLauncher::accelerate},
+      {"mpirun", LineLauncher::mpi},
+      {"mpiexec", LineLauncher::mpi},
+      {"mpiexec.hydra", LineLauncher::mpi},
+      {"orterun", LineLauncher::mpi},
+      {"srun", LineLauncher::srun},
+  }};
+  const std::string_view name = file_name(word);
+  const auto found =
+      std::ranges::find(names, name, &std::pair<std::string_view, LineLauncher>::first);
+  if (found == names.end()) return std::nullopt;
+  return found->second;
+}
+
+bool starts_programs(LineLauncher launcher) {
+  return launcher == LineLauncher::mpi || launcher == LineLauncher::srun;
+}
+
+std::string joined(const std::string& flag, const Words& values) {
+  Words words{flag};
+  words.insert(words.end(), values.begin(), values.end());
+  return shell_quote(words);
+}
+
+/// Walks over the words of one launch line.
+class Parser {
+ public:
+  explicit Parser(std::span<const std::string> words) : words_(words.begin(), words.end()) {}
+
+  Expected<LaunchLine> parse();
+
+ private:
+  Expected<void> read_environment();
+  Expected<void> find_launcher();
+  Expected<void> read_flags(LineLauncher launcher);
+  Expected<void> read_python();
+  Expected<void> apply(const LauncherFlag& row, const std::string& flag, const Words& values);
+  Expected<void> set_count(std::optional<GivenCount>& count, const std::string& flag,
+                           const std::string& value);
+  Expected<void> read_script();
+  Expected<void> check_arguments();
+  void enter(LineLauncher launcher);
+
+  [[nodiscard]] bool at_end() const { return at_ >= words_.size(); }
+
+  Words words_;
+  std::size_t at_ = 0;
+  Words python_;  // the interpreter and its own flags, if the line names one
+  bool is_module_ = false;
+  bool no_python_ = false;
+  bool passes_local_rank_ = true;
+  LaunchLine line_;
+};
+
+Expected<void> Parser::read_environment() {
+  if (words_[at_] == "env") ++at_;
+  for (; !at_end() && is_assignment(words_[at_]); ++at_) {
+    const std::size_t equals = words_[at_].find('=');
+    line_.env[words_[at_].substr(0, equals)] = words_[at_].substr(equals + 1);
+  }
+  if (at_end()) return fail("it names no program");
+  return {};
+}
+
+void Parser::enter(LineLauncher launcher) {
+  line_.launcher = launcher;
+  const std::string& word = words_[at_++];
+  line_.launcher_name = file_name(word);
+  // A launcher of an environment runs the Python beside it.
+  if (python_.empty() && word.find('/') != std::string::npos && !starts_programs(launcher)) {
+    python_ = {word.substr(0, word.rfind('/')) + "/python3"};
+  }
+}
+
+Expected<void> Parser::find_launcher() {
+  const std::string& word = words_[at_];
+  if (is_python(word)) return read_python();
+  const auto launcher = launcher_named(word);
+  if (!launcher) return {};
+  enter(*launcher);
+  if (*launcher == LineLauncher::accelerate && line_.launcher_name != "accelerate-launch") {
+    if (at_end() || words_[at_] != "launch") {
+      return fail("of accelerate only `accelerate launch …` starts a training");
+    }
+    ++at_;
+  }
+  return {};
+}
+
+/// `python3 -u -m torch.distributed.run …`, `python3 /venv/bin/deepspeed …`, `python3 train.py …`
+Expected<void> Parser::read_python() {
+  constexpr std::array with_value{std::string_view("-W"), std::string_view("-X")};
+  std::size_t end = at_ + 1;
+  for (; end < words_.size() && words_[end].starts_with('-') && words_[end] != "-m"; ++end) {
+    if (words_[end] == "-c" || words_[end] == "-") {
+      return fail(fmt::format("`{} {}` runs no script; give one", words_[at_], words_[end]));
+    }
+    if (std::ranges::find(with_value, words_[end]) != with_value.end()) ++end;
+  }
+  const bool module = end < words_.size() && words_[end] == "-m";
+  const std::size_t named = module ? end + 1 : end;
+  if (named >= words_.size()) return fail("Python is given no script");
+  python_.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                 words_.begin() + static_cast<std::ptrdiff_t>(end));
+  const auto launcher = launcher_named(words_[named]);
+  at_ = named;
+  if (!launcher || starts_programs(*launcher)) {
+    is_module_ = module;
+    return {};
+  }
+  enter(*launcher);
+  const bool has_word =
+      *launcher == LineLauncher::accelerate && line_.launcher_name != "accelerate.commands.launch";
+  if (has_word && !at_end() && words_[at_] == "launch") ++at_;
+  return {};
+}
+
+Expected<void> Parser::set_count(std::optional<GivenCount>& count, const std::string& flag,
+                                 const std::string& value) {
+  const std::string from = joined(flag, {value});
+  std::string number = value;
+  if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
+    number = value.substr(colon + 1);
+    line_.notes.push_back(fmt::format(
+        "{}: a trial has a fixed number of nodes; the largest, {}, is taken", from, number));
+  }
+  if (value == "gpu" || value == "auto") {
+    line_.all_devices = true;
+    return {};
+  }
+  if (value == "-1" && line_.launcher == LineLauncher::deepspeed) return {};
+  int parsed = 0;
+  const char* end = number.data() + number.size();
+  const auto [after, problem] = std::from_chars(number.data(), end, parsed);
+  if (problem != std::errc{} || after != end || parsed < 1) {
+    return fail(fmt::format("{} is given {}, but takes a number from 1{}", flag,
+                            value.empty() ? "nothing" : shell_quote(value),
+                            value.empty() ? "; is a shell variable unset?" : ""));
+  }
+  count = GivenCount{parsed, from};
+  return {};
+}
+
+Expected<void> Parser::apply(const LauncherFlag& row, const std::string& flag,
+                             const Words& values) {
+  const std::string value = values.empty() ? "" : values.front();
+  switch (row.meaning) {
+    case FlagMeaning::hostfile: line_.hostfile = value; return {};
+    case FlagMeaning::include: line_.include = value; return {};
+    case FlagMeaning::exclude: line_.exclude = value; return {};
+    case FlagMeaning::nodes: return set_count(line_.nodes, flag, value);
+    case FlagMeaning::processes_per_node: return set_count(line_.processes_per_node, flag, value);
+    case FlagMeaning::processes: return set_count(line_.processes, flag, value);
+    case FlagMeaning::module: is_module_ = true; return {};
+    case FlagMeaning::no_python: no_python_ = true; return {};
+    case FlagMeaning::no_local_rank: passes_local_rank_ = false; return {};
+    case FlagMeaning::venv_script: line_.setup.push_back("source " + shell_quote(value)); return {};
+    case FlagMeaning::autotuning:
+      if (value != "tune" && value != "run") {
+        return fail(fmt::format("--autotuning takes tune or run, not {}", shell_quote(value)));
+      }
+      line_.autotuning = value;
+      return {};
+    case FlagMeaning::ds_config: line_.ds_config = value; return {};
+    case FlagMeaning::variable: line_.env[std::string(row.why)] = value; return {};
+    case FlagMeaning::assign:
+      if (values.size() == 2) line_.env[value] = values.back();
+      if (values.size() == 1 && is_assignment(value)) {
+        line_.env[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
+      }
+      return {};
+    case FlagMeaning::dropped:
+      line_.notes.push_back(fmt::format("{} is left out: {}", joined(flag, values), row.why));
+      return {};
+    case FlagMeaning::silent: return {};
+    case FlagMeaning::refused: return fail(fmt::format("{}: {}", flag, row.why));
+  }
+  return {};
+}
+
+Expected<void> Parser::read_flags(LineLauncher launcher) {
+  for (; !at_end() && words_[at_].size() > 1 && words_[at_].front() == '-'; ++at_) {
+    const std::string& word = words_[at_];
+    if (word == "--") {
+      ++at_;
+      break;
+    }
+    if (looks_unexpanded(word)) {
+      return fail(
+          fmt::format("{} holds a variable that the shell did not expand; write it "
+                      "without single quotes",
+                      word));
+    }
+    std::string flag = word.substr(0, word.find('='));
+    Words values;
+    if (flag.size() < word.size()) values.push_back(word.substr(flag.size() + 1));
+    const LauncherFlag* row = find_launcher_flag(flag, launcher);
+    // `-N2`
+    if (row == nullptr && word.size() > 2 && word[1] != '-') {
+      flag = word.substr(0, 2);
+      row = find_launcher_flag(flag, launcher);
+      if (row != nullptr && row->arity == FlagArity::one) values = {word.substr(2)};
+    }
+    if (row == nullptr) {
+      std::vector<std::string_view> known;
+      for (const LauncherFlag& other : flags_of(launcher)) known.push_back(other.name);
+      const std::string_view nearest = nearest_word(flag, known);
+      return fail(fmt::format(
+          "{} is no flag of {} that is understood{}; remove it, or put it behind the script", flag,
+          line_.launcher_name, nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
+    }
+    const std::size_t wanted = static_cast<std::size_t>(row->arity);
+    while (values.size() < wanted) {
+      if (++at_ >= words_.size()) return fail(fmt::format("{} lacks its value", flag));
+      values.push_back(words_[at_]);
+    }
+    if (values.size() > wanted) return fail(fmt::format("{} takes no value", flag));
+    SLURMTUNE_CHECK(apply(*row, flag, values));
+  }
+  return {};
+}
+
+Expected<void> Parser::read_script() {
+  if (at_end()) {
+    return fail(line_.launcher_name.empty()
+                    ? std::string("it names no program")
+                    : fmt::format("{} is given no script", line_.launcher_name));
+  }
+  line_.script = words_[at_++];
+  if (line_.script.empty() || looks_unexpanded(line_.script)) {
+    return fail(fmt::format("the script is {}; is a shell variable unset?",
+                            line_.script.empty() ? "an empty word" : line_.script));
+  }
+  const bool launched = line_.launcher != LineLauncher::none && !starts_programs(line_.launcher);
+  if (launched && !no_python_) {
+    line_.prefix = python_.empty() ? Words{"python3"} : python_;
+    if (std::ranges::find(line_.prefix, "-u") == line_.prefix.end()) line_.prefix.push_back("-u");
+  } else if (!no_python_) {
+    line_.prefix = python_;
+  }
+  if (is_module_) line_.prefix.emplace_back("-m");
+  if (passes_local_rank_ && line_.launcher == LineLauncher::deepspeed) {
+    line_.local_rank_flag = "--local_rank";
+  }
+  if (passes_local_rank_ && line_.launcher == LineLauncher::torch_launch) {
+    line_.local_rank_flag = "--local-rank";
+    line_.notes.emplace_back(
+        "torch.distributed.launch gives --local-rank (before torch 2.0: --local_rank); change it "
+        "in the study if the script asks for the other");
+  }
+  line_.arguments.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
+  return check_arguments();
+}
+
+Expected<void> Parser::check_arguments() {
+  if (line_.launcher == LineLauncher::none && line_.prefix.empty() &&
+      (line_.script == "sbatch" || line_.script == "salloc")) {
+    return fail(fmt::format(
+        "{} submits a job, and slurmtune submits its own; give the line that starts the training",
+        line_.script));
+  }
+  std::string before;
+  for (const std::string& word : line_.arguments) {
+    const std::string where = before.empty() ? "first" : fmt::format("after {}", before);
+    if (word.empty()) {
+      line_.notes.push_back(
+          fmt::format("an argument is empty ({}): is a shell variable unset?", where));
+    } else if (looks_unexpanded(word)) {
+      line_.notes.push_back(fmt::format(
+          "{} stays as it is: no shell expands it in a trial (were single quotes meant?)",
+          shell_quote(word)));
+    }
+    const auto inner = launcher_named(word);
+    const bool bare = line_.prefix.empty() && line_.launcher == LineLauncher::none;
+    if (bare && inner && word.size() > 2 && !before.starts_with('-')) {
+      return fail(fmt::format(
+          "{} starts {} inside; give the line from {} on, and write what stands before it into "
+          "trial.container or trial.setup of the study",
+          line_.script, word, word));
+    }
+    before = word;
+  }
+  return {};
+}
+
+Expected<LaunchLine> Parser::parse() {
+  if (words_.empty()) {
+    return fail(
+        "nothing stands after --; write what you type to train, e.g. slurmtune tune -- "
+        "deepspeed train.py --deepspeed ds_config.json");
+  }
+  SLURMTUNE_CHECK(read_environment());
+  SLURMTUNE_CHECK(find_launcher());
+  if (line_.launcher != LineLauncher::none) SLURMTUNE_CHECK(read_flags(line_.launcher));
+  if (starts_programs(line_.launcher)) {
+    if (at_end()) return fail(fmt::format("{} is given no program", line_.launcher_name));
+    SLURMTUNE_TRY(LaunchLine inner, parse_launch_line(std::span(words_).subspan(at_)));
+    if (inner.launcher == LineLauncher::none) {
+      inner.launcher = line_.launcher;
+      inner.launcher_name = line_.launcher_name;
+      inner.processes_per_node = line_.processes_per_node;
+      inner.processes = line_.processes;
+      inner.hostfile = line_.hostfile;
+    }
+    // One of `srun torchrun …` on each node: the nodes are srun's.
+    if (!inner.nodes) inner.nodes = line_.nodes;
+    for (const auto& [name, value] : line_.env) inner.env.emplace(name, value);
+    inner.notes.insert(inner.notes.begin(), line_.notes.begin(), line_.notes.end());
+    return inner;
+  }
+  SLURMTUNE_CHECK(read_script());
+  return std::move(line_);
+}
+
+}  // namespace
+
+Expected<LaunchLine> parse_launch_line(std::span<const std::string> argv) {
+  return Parser(argv).parse();
+}
+
+}  // namespace slurmtune

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Launch lines as people type them: the study that each becomes, and its plan.
+
+launches/CASE/line.sh is what stands behind `--`, launches/CASE/variables what its shell knows.
+"""
+
+import os
+import shlex
+import subprocess
+
+from golden_suite import HERE, tree
+
+
+def words_of(case):
+    """The line as a shell makes words of it."""
+    environment = {"PATH": os.environ["PATH"]}
+    for line in (case / "variables").read_text().splitlines():
+        name, _, value = line.partition("=")
+        environment[name] = value
+    line = (case / "line.sh").read_text()
+    said = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], env=environment, text=True,
+                          capture_output=True, check=True)
+    return said.stdout.split("\0")[:-1]
+
+
+def launches(suite):
+    cases = sorted(path for path in (HERE / "launches").iterdir() if path.is_dir())
+    for case in cases:
+        place = suite.copy(case)
+        line = ["--", *words_of(case)]
+        before = tree(place)
+        told = suite.done(["plan", "--submit", "scripts", *line], place)
+        suite.compare(f"{case.name}.txt", told)
+        if tree(place) != before:
+            suite.fail(f"{case.name}: plan wrote something")
+        submit = ["submit", "--submit", "scripts", "--dir", "out", *line]
+        suite.done(submit, place)
+        written = [path for path in place.glob("study-*.toml")]
+        if len(written) != 1:
+            suite.fail(f"{case.name}: submit wrote {written}")
+            continue
+        suite.compare(f"{case.name}.toml", written[0].read_text())
+        plan = suite.done(["plan", "--submit", "scripts", written[0].name], place)
+        if not told.endswith(plan):
+            suite.fail(f"{case.name}: the plan of {written[0].name} is not that of its line")
+        suite.done(submit, place)
+        written[0].write_text(written[0].read_text() + "seed = 7\n")
+        result = suite.run(submit, place)
+        if result.returncode != 2 or "is there already" not in result.stderr:
+            suite.fail(f"{case.name}: an edited study was not left alone: {shlex.join(submit)}: "
+                       f"{result.returncode}, {result.stderr}")

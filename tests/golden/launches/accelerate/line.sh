@@ -1,0 +1,1 @@
+accelerate launch --num_processes 8 --num_machines 2 --machine_rank 0 --main_process_ip 10.0.0.1 --main_process_port 29500 --mixed_precision bf16 --use_deepspeed --deepspeed_config_file ds_config.json examples/run_clm_no_trainer.py --model_name_or_path facebook/opt-1.3b --output_dir "/scratch/me/my output" --prompt '{"role": "user"}'

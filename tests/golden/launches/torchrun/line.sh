@@ -1,0 +1,1 @@
+NCCL_DEBUG=WARN torchrun --nnodes 1:4 --nproc-per-node=4 --rdzv-backend c10d --rdzv-endpoint $HEAD:29400 -m trainers.run_glue --deepspeed=ds_config.json --model_name_or_path bert-base-cased --task_name mrpc --do_train --eval_strategy epoch --save_strategy epoch --load_best_model_at_end --per_device_train_batch_size=8 --output_dir out
