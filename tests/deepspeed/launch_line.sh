@@ -28,9 +28,9 @@ END
 export DS_ACCELERATOR=cpu DS_BUILD_OPS=0 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 tune=("$SLURMTUNE_BIN_DIR/slurmtune" tune --submit local --dir study)
 line=("$bin/deepspeed" --autotuning tune --num_gpus 2 --master_port 29511 train.py
-    --steps "${STEPS:-100000}" --deepspeed_config=ds.json)
+    --steps 100000 --deepspeed_config=ds.json)
 "${tune[@]}" -- "${line[@]}" | tee said
-grep -q 'processes_per_node .* 2 .*--num_gpus 2' said
+grep -q 'processes_per_node  *2 .*--num_gpus 2' said
 grep -q -- '--master_port 29511 is left out' said
 grep -q 'z1_gas1_tmbspg4' said
 grep -q '^command = \[$' study-train.toml
@@ -38,7 +38,8 @@ grep -q '"--local_rank={local_rank}"' study-train.toml
 
 # The same line again finds the study finished. The winner's command trains, with its ranks'
 # numbers.
-"${tune[@]}" -- "${line[@]}" | grep -q 'z1_gas1_tmbspg4'
+"${tune[@]}" -- "${line[@]}" > again
+grep -q 'z1_gas1_tmbspg4' again
 grep -q 'LOCAL_RANK}' study/best/cmd_optimal.sh
 sed 's/--steps 100000/--steps 3/' study/best/cmd_optimal.sh > three_steps.sh
 bash three_steps.sh
