@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What slurmtune says and writes, compared with the files in expected/.
 
-    golden.py SUITE     plans, scripts, launches, help, results, bad-input or bad-calls
+    golden.py SUITE     plans, scripts, launches, help, estimates, results, bad-input or bad-calls
 
 Paths, ids and hashes are replaced by names first. A golden file that is missing fails the test;
 with SLURMTUNE_BLESS=1 the files are written instead (make bless), and their diff is the review.
@@ -15,10 +15,10 @@ import sys
 from golden_launches import launches
 from golden_refusals import bad_calls, bad_input
 from golden_results import results
-from golden_suite import Suite, studies, submit_scripts, tree
+from golden_suite import HERE, Suite, studies, submit_scripts, tree
 
-COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "probe",
-            "reduce", "schema"]
+COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "estimate",
+            "probe", "reduce", "schema"]
 
 
 def plans(suite):
@@ -66,8 +66,38 @@ def help_texts(suite):
         suite.compare(f"{command}.txt", text)
 
 
+LLAMA = ["--params", "6.74e9", "--hidden", "4096", "--layers", "32", "--heads", "32",
+         "--intermediate", "11008", "--vocabulary", "32000", "--sequence", "2048"]
+ESTIMATES = {
+    "llama-7b": [*LLAMA, "--gpu-memory", "A100-80GB", "--processes-per-node", "8"],
+    "llama-7b-checkpointing": [*LLAMA, "--gpu-memory", "80GiB", "--nodes", "2",
+                               "--processes-per-node", "8", "--tensor", "2", "--checkpointing",
+                               "full", "--micro-batch", "8", "--optimizer", "lion"],
+    "llama-7b-lora": [*LLAMA, "--trainable-params", "4e6", "--gpu-memory", "24GiB"],
+    "nothing-fits": [*LLAMA, "--gpu-memory", "V100-16GB", "--offload-optimizer", "cpu",
+                     "--host-memory", "64GiB"],
+    "only-the-size": ["--params", "1.5e9", "--gpu-memory", "32GiB", "--precision", "fp16",
+                      "--processes-per-node", "4"],
+    "config-json": ["--model", "config.json", "--sequence", "512", "--gpu-memory", "V100-32GB"],
+}
+
+
+def estimates(suite):
+    place = suite.root / "model"
+    place.mkdir()
+    (place / "config.json").write_text('{"model_type": "gpt2", "n_embd": 1280, "n_layer": 36,\n'
+                                       ' "n_head": 20, "n_positions": 1024, "vocab_size": 50257}\n')
+    for name, args in ESTIMATES.items():
+        suite.compare(f"{name}.txt", suite.done(["estimate", *args], place))
+        suite.compare(f"{name}.json", suite.done(["estimate", *args, "--json"], place))
+    deepspeed = suite.copy(HERE / "studies" / "deepspeed")
+    suite.compare("study.txt",
+                  suite.done(["estimate", "study.toml", *LLAMA, "--gpu-memory", "H100"], deepspeed))
+
+
 SUITES = {"plans": plans, "scripts": scripts, "launches": launches, "help": help_texts,
-          "results": results, "bad-input": bad_input, "bad-calls": bad_calls}
+          "estimates": estimates, "results": results, "bad-input": bad_input,
+          "bad-calls": bad_calls}
 
 
 def main():

@@ -76,6 +76,15 @@ def bad_call_places(suite):
 SCRIPTS = ["--submit", "scripts"]
 BAD_CALLS = {
     "no-command": [],
+    "estimate-of-nothing": ["estimate"],
+    "estimate-without-gpu": ["estimate", "--params", "7e9"],
+    "estimate-unknown-gpu": ["estimate", "--params", "7e9", "--gpu-memory", "B7000"],
+    "estimate-unknown-optimizer": ["estimate", "--params", "7e9", "--gpu-memory", "80GiB",
+                                   "--optimizer", "mine"],
+    "estimate-missing-config": ["estimate", "--model", "nowhere/config.json"],
+    "estimate-uneven-layout": ["estimate", "--params", "7e9", "--gpu-memory", "80GiB", "--tensor",
+                               "3", "--nodes", "2"],
+    "estimate-generic-study": ["estimate", "study.toml"],
     "unknown-command": ["plna", "study.toml"],
     "unknown-flag": ["plan", "study.toml", "--jsno"],
     "no-study-given": ["plan"],

@@ -35,6 +35,7 @@ void add_status_command(CLI::App& app, Command& selected);
 void add_report_command(CLI::App& app, Command& selected);
 void add_resume_command(CLI::App& app, Command& selected);
 void add_cancel_command(CLI::App& app, Command& selected);
+void add_estimate_command(CLI::App& app, Command& selected);
 void add_probe_command(CLI::App& app, Command& selected);
 void add_reduce_command(CLI::App& app, Command& selected);
 void add_launch_command(CLI::App& app, Command& selected);

@@ -106,6 +106,13 @@ struct DsConfig {
 /// Errors: spec.parallel does not divide the ranks; `where` is what said so.
 [[nodiscard]] Expected<void> check_parallel(const StudySpec& spec, std::string_view where);
 
+/// Takes the shape of the model from [model], then, where that is silent, from the config.json of a
+/// Hugging Face model and the length of a sequence from flags of trial.command; notes say so. A
+/// config that [model] does not name and that cannot be read is said in a note.
+[[nodiscard]] Expected<void> complete_model(const Node& study,
+                                            const std::optional<SourceText>& config,
+                                            StudySpec& spec);
+
 /// Checks [batch] and fills it for a study without [deepspeed].
 [[nodiscard]] Expected<void> read_generic_batch(const Node& study, StudySpec& spec);
 

@@ -154,6 +154,7 @@ Expected<ReferencedFiles> referenced_files(const SourceText& source) {
   SLURMTUNE_TRY(const Node study, parse_toml(source));
   ReferencedFiles files;
   SLURMTUNE_TRY(files.ds_config, referenced(study, "deepspeed", "config", source.path));
+  SLURMTUNE_TRY(files.model, referenced(study, "model", "config", source.path));
   SLURMTUNE_TRY(files.site, referenced(study, "slurm", "site", source.path));
   return files;
 }
@@ -164,6 +165,7 @@ Expected<StudyInput> read_study(const StudySources& sources) {
   SLURMTUNE_CHECK(check_keys(study, study_keys(), sources.study.path));
   StudyInput input;
   SLURMTUNE_TRY(input.spec, read_spec(study, sources));
+  SLURMTUNE_CHECK(complete_model(study, sources.model_config, input.spec));
   SLURMTUNE_TRY(input.site, parse_site(sources.site));
   SLURMTUNE_CHECK(read_slurm(study, input.spec, input.site));
   set_lanes(input.spec, input.site);

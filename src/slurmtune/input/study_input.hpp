@@ -17,6 +17,7 @@ namespace slurmtune {
 /// The files that a study.toml names, so that the caller can load them.
 struct ReferencedFiles {
   std::optional<std::string> ds_config;  ///< path as written, relative to study.toml
+  std::optional<std::string> model;      ///< model.config: a config.json, or its directory
   std::optional<std::string> site;       ///< name (`perlmutter`) or path (has a '/' or ends .toml)
 };
 
@@ -27,7 +28,8 @@ struct ReferencedFiles {
 struct StudySources {
   SourceText study;
   std::optional<SourceText> ds_config;
-  SourceText site;  ///< a site file; the generic one if the study names none
+  std::optional<SourceText> model_config;  ///< config.json of a Hugging Face model
+  SourceText site;                         ///< a site file; the generic one if the study names none
 };
 
 /// What was asked, validated.

@@ -130,10 +130,18 @@ constexpr std::array<KeyRow, 3> parallel_rows{{
 }};
 constexpr KeyTable parallel_table{"[parallel]", "parallel.", parallel_rows};
 
-constexpr std::array<KeyRow, 4> model_rows{{
+constexpr std::array<KeyRow, 10> model_rows{{
     {"params", shape_real, "params = 774030080", "Parameters of the model.", size_bounds},
     {"hidden", shape_real, "hidden = 1280", "Hidden size of the model.", size_bounds},
     {"layers", shape_real, "layers = 36", "Layers of the model.", size_bounds},
+    {"config", shape_string, "config = \"config.json\"",
+     "The config.json of a Hugging Face model, or its directory; other keys here win over it."},
+    {"trainable_params", shape_real, "trainable_params = 4194304",
+     "Parameters that are trained, where not all are (LoRA).", size_bounds},
+    {"heads", shape_real, "heads = 20", "Attention heads.", size_bounds},
+    {"kv_heads", shape_real, "kv_heads = 4", "Heads of keys and values, where fewer.", size_bounds},
+    {"intermediate", shape_real, "intermediate = 5120", "Width of the MLP.", size_bounds},
+    {"vocabulary", shape_real, "vocabulary = 50257", "Words of the vocabulary.", size_bounds},
     {"sequence_length", shape_real, "sequence_length = 1024", "Tokens of one sample.", size_bounds},
 }};
 constexpr KeyTable model_table{"[model]", "model.", model_rows};

@@ -86,6 +86,7 @@ struct ModelSpec {
   std::optional<double> intermediate;  ///< width of the MLP
   std::optional<double> vocabulary;
   std::optional<double> sequence_length;  ///< tokens of a sample
+  std::optional<bool> gated_mlp;          ///< three matrices, not two; absent = by its figures
 };
 
 /// One [[parameter]].

@@ -3,57 +3,30 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "slurmtune/input/study_input.hpp"
 #include "slurmtune/model/history.hpp"
+#include "slurmtune/model/memory/model_states.hpp"
+#include "slurmtune/model/memory/peak.hpp"
+#include "slurmtune/model/memory/training_setup.hpp"
 #include "slurmtune/model/statistics.hpp"
 
 namespace slurmtune {
 
-/// 16-bit parameters and gradients with 32-bit masters in the optimizer, or all 32-bit.
-enum class Precision { mixed, full };
-
-/// What the optimizer keeps for each parameter, 32-bit each.
-enum class OptimizerKind {
-  adam,      ///< two moments
-  momentum,  ///< one
-  plain,     ///< none
-};
-
-/// Where the states of training lie that ZeRO-Offload can move off the GPU.
-enum class Placement { gpu, elsewhere };
-
-/// What memory depends on besides the micro-batch.
-struct TrainingSetup {
-  Precision precision = Precision::full;
-  OptimizerKind optimizer = OptimizerKind::adam;
-  Placement optimizer_states = Placement::gpu;
-  Placement parameters = Placement::gpu;  ///< stage 3 only
-
-  bool operator==(const TrainingSetup&) const = default;
-};
-
-/// Reads precision, optimizer and offload from the user's ds_config. "auto" precision counts as
-/// mixed, an optimizer that the config does not name as Adam.
+/// What the user's ds_config says of memory: precision and grad_accum_dtype, optimizer, offload,
+/// buckets, activation_checkpointing. "auto" precision counts as 16 bits, an optimizer that the
+/// config does not name as Adam, buckets that are "auto" as DeepSpeed's defaults.
 [[nodiscard]] TrainingSetup training_setup(const DeepSpeedSpec& spec);
 
-/// Bytes for each parameter of the model, before sharding.
-struct StateBytes {
-  double parameters = 0.0;
-  double gradients = 0.0;
-  double optimizer = 0.0;
-};
+/// The same, with what trial.command says in the flags of Hugging Face's Trainer:
+/// --gradient_checkpointing, --attn_implementation, --optim, --bf16 and --fp16; and buckets that
+/// are "auto" as Transformers resolves them from the hidden size. Source: transformers 4.46,
+/// integrations/deepspeed.py (trainer_config_finalize).
+[[nodiscard]] TrainingSetup training_setup(const StudySpec& spec);
 
-/// Mixed Adam: 2 + 2 + 12; 32-bit Adam: 4 + 4 + 8. Source: Rajbhandari, Rasley, Ruwase, He, "ZeRO:
-/// Memory Optimizations Toward Training Trillion Parameter Models", SC20, section 3.1.
-[[nodiscard]] StateBytes state_bytes_per_parameter(Precision precision, OptimizerKind optimizer);
-
-/// Bytes of model states on each GPU: stage 1 shards the optimizer's states over the data-parallel
-/// ranks, stage 2 the gradients too, stage 3 the parameters too; what is placed elsewhere takes
-/// none. Activations, buffers and fragments come on top. Source: as above, figure 1 and table 1.
-[[nodiscard]] double model_state_bytes(double params, int zero_stage, std::int64_t data_parallel,
-                                       const TrainingSetup& setup);
+[[nodiscard]] ParallelLayout parallel_layout(const StudySpec& spec);
 
 /// The model's parameters: the user's figure, else what a trial told (the largest).
 [[nodiscard]] std::optional<double> model_params(const StudySpec& spec, const History& history);
@@ -61,10 +34,24 @@ struct StateBytes {
 /// Memory that one rank may use, in bytes: the smallest that verdicts report, else the site's.
 [[nodiscard]] std::optional<double> gpu_capacity(const Site& site, const History& history);
 
+/// What the memory model is asked of a ZeRO stage; nothing if the model's shape is not known.
+[[nodiscard]] std::optional<MemoryQuestion> memory_question(const StudySpec& spec,
+                                                            const History& history, int zero_stage);
+
 /// Why a ZeRO stage cannot fit whatever its micro-batch, with figures; empty if it may, or if
-/// parameters or capacity are unknown: `model states need 18.0 GiB of 16.0 GiB (…)`.
+/// parameters or capacity are unknown: `model states need 18.0 GiB of 16.0 GiB (…)`. Where the
+/// model's shape is known, also if the smallest micro-batch is predicted to need more than the
+/// memory model may be wrong by (two standard deviations).
 [[nodiscard]] std::string cannot_fit(const StudySpec& spec, const Site& site,
                                      const History& history, int zero_stage);
+
+/// Peak bytes against micro-batch in a ZeRO stage, from what the model of memory says and measured
+/// peaks (`calibrated`). The prior runs through the micro-batches `first` and `last`; where only
+/// the number of parameters is known, one measured micro-batch is joined to the model states at
+/// none. Nothing if neither says a slope.
+[[nodiscard]] std::optional<AffineFit> memory_line(const StudyInput& input, const History& history,
+                                                   int zero_stage, std::span<const Point> peaks,
+                                                   double first, double last);
 
 /// Probability that a micro-batch whose peak the fit predicts fits into `capacity` bytes.
 /// The allocator needs room that no peak shows, 4 % give or take 3 %; away from the points the

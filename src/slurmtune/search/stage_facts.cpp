@@ -92,19 +92,6 @@ void set_bounds(StageFacts& facts, const Evidence& evidence) {
   }
 }
 
-/// Peak bytes against micro-batch. Where one micro-batch was measured, the model states are taken
-/// for what is left at none.
-std::optional<AffineFit> memory_fit(const SearchContext& context, int zero_stage,
-                                    std::vector<Point> peaks) {
-  if (const auto fit = fit_affine(peaks)) return fit;
-  const StudySpec& spec = context.input.spec;
-  const auto params = model_params(spec, context.history);
-  if (peaks.empty() || !params || !spec.deepspeed) return std::nullopt;
-  const TrainingSetup setup = training_setup(*spec.deepspeed);
-  peaks.push_back({0.0, model_state_bytes(*params, zero_stage, spec.sharding_ranks(), setup)});
-  return fit_affine(peaks);
-}
-
 /// Whether what is left is worth probing, against the bar.
 void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Interval>& bar) {
   if (!bar) return;
@@ -167,7 +154,11 @@ StageFacts facts_of(const SearchContext& context, int zero_stage,
   const Evidence evidence = evidence_of(context, zero_stage);
   set_bounds(facts, evidence);
   facts.capacity = gpu_capacity(context.input.site, context.history);
-  facts.memory = memory_fit(context, zero_stage, evidence.peaks);
+  if (!facts.admissible.empty()) {
+    facts.memory = memory_line(context.input, context.history, zero_stage, evidence.peaks,
+                               static_cast<double>(facts.admissible.front()),
+                               static_cast<double>(facts.admissible.back()));
+  }
   facts.step_points = evidence.steps;
   std::stable_sort(facts.step_points.begin(), facts.step_points.end(),
                    [](const auto& a, const auto& b) { return a.micro_batch < b.micro_batch; });

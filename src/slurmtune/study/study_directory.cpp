@@ -45,6 +45,10 @@ Expected<StudyInput> StudyDirectory::read_input() const {
     SLURMTUNE_TRY(std::string config, read_file(ds_config()));
     sources.ds_config = SourceText{ds_config().string(), std::move(config)};
   }
+  if (file_exists(model_config())) {
+    SLURMTUNE_TRY(std::string config, read_file(model_config()));
+    sources.model_config = SourceText{model_config().string(), std::move(config)};
+  }
   return read_study(sources);
 }
 

@@ -33,6 +33,9 @@ class StudyDirectory {
   [[nodiscard]] std::filesystem::path site_toml() const { return root_ / "site.toml"; }
   [[nodiscard]] std::filesystem::path inputs() const { return root_ / "inputs"; }
   [[nodiscard]] std::filesystem::path ds_config() const { return inputs() / "ds_config.json"; }
+  [[nodiscard]] std::filesystem::path model_config() const {
+    return inputs() / "model_config.json";
+  }
   [[nodiscard]] std::filesystem::path bin() const { return root_ / "bin"; }
   [[nodiscard]] std::filesystem::path plan_json() const { return root_ / "plan.json"; }
   [[nodiscard]] std::filesystem::path journal() const { return root_ / "journal"; }

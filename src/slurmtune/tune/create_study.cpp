@@ -94,7 +94,8 @@ Expected<bool> stands_already(const LoadedStudy& study, const fs::path& place) {
   const bool equal =
       same(there.study_toml(), study.sources.study.text) &&
       same(there.site_toml(), study.sources.site.text) &&
-      (!study.sources.ds_config || same(there.ds_config(), study.sources.ds_config->text));
+      (!study.sources.ds_config || same(there.ds_config(), study.sources.ds_config->text)) &&
+      (!study.sources.model_config || same(there.model_config(), study.sources.model_config->text));
   if (!equal) {
     return invalid_input(
         fmt::format("{}: holds a study of another input; choose another place with --dir, or go on "
@@ -125,6 +126,9 @@ Expected<void> freeze_input(const LoadedStudy& study, const StudyDirectory& draf
   SLURMTUNE_CHECK(put(draft.site_toml(), study.sources.site.text));
   if (study.sources.ds_config) {
     SLURMTUNE_CHECK(put(draft.ds_config(), study.sources.ds_config->text));
+  }
+  if (study.sources.model_config) {
+    SLURMTUNE_CHECK(put(draft.model_config(), study.sources.model_config->text));
   }
   const TrialSpec& trial = study.input.spec.trial;
   SLURMTUNE_CHECK(

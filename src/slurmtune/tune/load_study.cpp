@@ -15,6 +15,7 @@
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/create_study.hpp"
 #include "slurmtune/tune/deadline.hpp"
+#include "slurmtune/tune/model_config.hpp"
 
 namespace slurmtune {
 
@@ -193,6 +194,8 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   StudySources first = study.sources;
   SLURMTUNE_TRY(first.site, load_site("generic", study.origin, ""));
   SLURMTUNE_TRY(const StudyInput asked, read_study(first));
+  SLURMTUNE_TRY(study.sources.model_config,
+                load_model_config(files.model, asked.spec, study_toml, study.origin));
   study.submit = options.submit.value_or(asked.spec.submit);
   if (study.submit == SubmitMode::automatic) {
     study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;

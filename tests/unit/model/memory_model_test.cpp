@@ -18,8 +18,12 @@ struct Row {
   std::array<double, 4> gb;  ///< baseline, stages 1 to 3
 };
 
-constexpr TrainingSetup mixed_adam{Precision::mixed, OptimizerKind::adam, Placement::gpu,
-                                   Placement::gpu};
+TrainingSetup mixed_adam_setup() {
+  TrainingSetup setup;
+  setup.precision = Precision::fp16;
+  return setup;
+}
+const TrainingSetup mixed_adam = mixed_adam_setup();
 
 History history_of(std::vector<Verdict> verdicts, std::vector<Experiment> experiments) {
   History history;
@@ -57,11 +61,12 @@ TEST_CASE("memory model: 32-bit Adam keeps 4+4+8 bytes a parameter", "[model]") 
 
 TEST_CASE("memory model: what is offloaded takes no GPU memory", "[model]") {
   TrainingSetup setup = mixed_adam;
-  setup.optimizer_states = Placement::elsewhere;
-  CHECK(model_state_bytes(1e9, 2, 4, setup) == Approx(2e9 + 0.5e9));
-  setup.parameters = Placement::elsewhere;
-  CHECK(model_state_bytes(1e9, 2, 4, setup) == Approx(2e9 + 0.5e9));  // stage 3 only
-  CHECK(model_state_bytes(1e9, 3, 4, setup) == Approx(0.5e9));
+  setup.optimizer_states = Placement::cpu;
+  CHECK(model_state_bytes(1e9, 0, 4, setup) == Approx(4e9));
+  CHECK(model_state_bytes(1e9, 2, 4, setup) == Approx(2e9));
+  setup.parameters = Placement::nvme;
+  CHECK(model_state_bytes(1e9, 2, 4, setup) == Approx(2e9));  // stage 3 only
+  CHECK(model_state_bytes(1e9, 3, 4, setup) == Approx(0.0));
 }
 
 TEST_CASE("training_setup: precision, optimizer and offload are read from the ds_config",
@@ -72,9 +77,9 @@ TEST_CASE("training_setup: precision, optimizer and offload are read from the ds
     return training_setup(spec);
   };
   CHECK(of("{}") == TrainingSetup{});
-  CHECK(of(R"({"bf16":{"enabled":true}})").precision == Precision::mixed);
-  CHECK(of(R"({"fp16":{"enabled":"auto"}})").precision == Precision::mixed);
-  CHECK(of(R"({"fp16":{"enabled":false}})").precision == Precision::full);
+  CHECK(of(R"({"bf16":{"enabled":true}})").precision == Precision::bf16);
+  CHECK(of(R"({"fp16":{"enabled":"auto"}})").precision == Precision::fp16);
+  CHECK(of(R"({"fp16":{"enabled":false}})").precision == Precision::fp32);
   CHECK(of(R"({"optimizer":{"type":"AdamW"}})").optimizer == OptimizerKind::adam);
   CHECK(of(R"({"optimizer":{"type":"SGD"}})").optimizer == OptimizerKind::plain);
   CHECK(of(R"({"optimizer":{"type":"SGD","params":{"momentum":0.9}}})").optimizer ==
@@ -82,8 +87,82 @@ TEST_CASE("training_setup: precision, optimizer and offload are read from the ds
   const TrainingSetup offloaded =
       of(R"({"zero_optimization":{"offload_optimizer":{"device":"cpu"},)"
          R"("offload_param":{"device":"none"}}})");
-  CHECK(offloaded.optimizer_states == Placement::elsewhere);
+  CHECK(offloaded.optimizer_states == Placement::cpu);
   CHECK(offloaded.parameters == Placement::gpu);
+}
+
+TEST_CASE("training_setup: buckets, gradient type and activation checkpointing of the ds_config",
+          "[model]") {
+  DeepSpeedSpec spec;
+  spec.config_json = R"({"data_types":{"grad_accum_dtype":"fp32"},"zero_optimization":{)"
+                     R"("reduce_bucket_size":5e7,"overlap_comm":true,"sub_group_size":1e8,)"
+                     R"("stage3_max_live_parameters":"auto"},)"
+                     R"("activation_checkpointing":{"cpu_checkpointing":true}})";
+  const TrainingSetup setup = training_setup(spec);
+  CHECK(setup.gradients == GradientType::fp32);
+  CHECK(setup.buckets.reduce == 5e7);
+  CHECK(setup.buckets.sub_group == 1e8);
+  CHECK(setup.buckets.max_live == 1e9);
+  CHECK(setup.buckets.overlap_comm == true);
+  CHECK(setup.checkpoints == Placement::cpu);
+  CHECK(setup.checkpointing == Checkpointing::none);  // that, the trainer decides
+}
+
+TEST_CASE("training_setup: flags of Hugging Face's Trainer, and its auto buckets", "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.deepspeed->config_json =
+      R"({"bf16":{"enabled":"auto"},"zero_optimization":{"reduce_bucket_size":"auto",)"
+      R"("stage3_prefetch_bucket_size":"auto"}})";
+  input.spec.trial.command = {
+      "python3", "run_clm.py", "--bf16",   "--gradient_checkpointing=True", "--attn_implementation",
+      "eager",   "--optim",    "adafactor"};
+  input.spec.model.hidden = 1000;
+  const TrainingSetup setup = training_setup(input.spec);
+  CHECK(setup.precision == Precision::bf16);
+  CHECK(setup.checkpointing == Checkpointing::full);
+  CHECK(setup.attention == Attention::materialised);
+  CHECK(setup.optimizer == OptimizerKind::adafactor);
+  CHECK(setup.buckets.reduce == 1e6);
+  CHECK(setup.buckets.prefetch == Approx(9e5));
+  input.spec.trial.command = {"python3", "run_clm.py", "--gradient_checkpointing", "False"};
+  CHECK(training_setup(input.spec).checkpointing == Checkpointing::none);
+}
+
+TEST_CASE("cannot_fit: a known shape rules out what the activations alone exceed", "[model]") {
+  StudyInput input = deepspeed_input();
+  input.spec.model.params = 4e8;
+  input.spec.model.hidden = 1024;
+  input.spec.model.layers = 24;
+  input.spec.model.vocabulary = 50257;
+  input.spec.model.sequence_length = 1024;
+  CHECK(cannot_fit(input.spec, input.site, History{}, 3).empty());
+  input.spec.model.sequence_length = 65536;
+  const std::string why = cannot_fit(input.spec, input.site, History{}, 3);
+  CHECK(why.find("micro_batch 1 is predicted to need") == 0);
+  CHECK(why.find("of 16.0 GiB: model states") != std::string::npos);
+}
+
+TEST_CASE("memory_line: without a shape one peak is joined to the model states", "[model]") {
+  StudyInput input = deepspeed_input();
+  const History nothing;
+  const std::array one{Point{2, 8.0 * gib}};
+  CHECK_FALSE(memory_line(input, nothing, 1, one, 1, 8));
+  input.spec.model.params = 1e9;
+  CHECK_FALSE(memory_line(input, nothing, 1, {}, 1, 8));
+  const auto line = memory_line(input, nothing, 1, one, 1, 8);
+  REQUIRE(line);
+  CHECK(line->at(2) == Approx(8.0 * gib));
+  CHECK(line->intercept == Approx(7e9));  // 2 + 2 + 12 / 4 bytes
+  input.spec.model.hidden = 2048;
+  input.spec.model.layers = 16;
+  input.spec.model.sequence_length = 512;
+  const auto prior = memory_line(input, nothing, 1, {}, 1, 8);
+  REQUIRE(prior);
+  CHECK(prior->slope > 0.0);
+  const auto moved = memory_line(input, nothing, 1, one, 1, 8);
+  REQUIRE(moved);
+  CHECK(moved->at(2) == Approx(8.0 * gib));
+  CHECK(moved->slope == prior->slope);
 }
 
 TEST_CASE("cannot_fit: speaks only when parameters and capacity are known, with figures",

@@ -29,27 +29,6 @@ TEST_CASE("parse_deepspeed_line: the pipeline engine has a line of its own", "[r
   CHECK(report->loss == 2.3026);
 }
 
-TEST_CASE("parse_deepspeed_model_info: facts of the model, never its speed", "[runner]") {
-  const auto info =
-      parse_deepspeed_model_info(R"({"num_params": 354823168, "trainable_num_params": 354823168, )"
-                                 R"("activation_mem_per_gpu": 2147483648, "rank": 0})");
-  REQUIRE(info.has_value());
-  CHECK(info->params == 354823168.0);
-  CHECK(info->user.at("deepspeed_activation_bytes") == 2147483648.0);
-  CHECK_FALSE(info->ends_step());
-  const auto metrics = parse_deepspeed_model_info(
-      R"({"latency": 0.002, "throughput": 94086.5, "FLOPS_per_gpu": 4.5e13})");
-  REQUIRE(metrics.has_value());
-  CHECK(metrics->flops_per_gpu == 4.5e13);
-  CHECK_FALSE(metrics->step_s.has_value());
-  CHECK_FALSE(metrics->samples.has_value());
-  CHECK(metrics->user.empty());
-  for (const char* text : {"", "[]", "{}", "{\"num_params\": \"many\"}", "nonsense"}) {
-    CHECK_FALSE(parse_deepspeed_model_info(text).has_value());
-  }
-  CHECK(parse_deepspeed_model_info(R"({"num_params": -1})")->refused.count("params") == 1);
-}
-
 TEST_CASE("parse_hf_line: the bar tells the step, whichever way its speed is written", "[runner]") {
   for (const char* line : {"  5%|▌         | 5/100 [00:03<01:00,  1.57it/s]",
                            " 5%|5         | 5/100 [00:13<04:13,  2.67s/it]"}) {

@@ -28,7 +28,7 @@ Experiment experiment(std::int64_t micro_batch, std::int64_t zero_stage = 1) {
 TrainingFacts facts() {
   TrainingFacts made;
   made.params = 4e8;  // 4 bytes of parameters and gradients, 12 / 8 of the optimizer each
-  made.setup.precision = Precision::mixed;
+  made.setup.precision = Precision::fp16;
   made.data_parallel = 8;
   made.gpu_bytes = 16e9;
   made.fixed_bytes = 16e9 - 4e8 * 5.5 - 8.5 * 1e9;

@@ -23,11 +23,6 @@ namespace slurmtune {
 /// deepspeed/utils/timer.py (ThroughputTimer.stop), deepspeed/runtime/pipe/engine.py, 0.9 to 0.17.
 [[nodiscard]] std::optional<StepReport> parse_deepspeed_line(std::string_view line);
 
-/// Reads the JSON that DeepSpeed's autotuning hooks write (model_info.json, metrics.json): facts
-/// about the model only, never its speed. Source: deepspeed/runtime/engine.py (_write_model_info,
-/// print_forward_breakdown).
-[[nodiscard]] std::optional<StepReport> parse_deepspeed_model_info(std::string_view text);
-
 /// Reads what the Trainer of Hugging Face Transformers shows: its progress bar, which tells the
 /// step, timed by its arrival (the runner splits at carriage returns), and the dict of a log step,
 /// which tells the loss. The bar has no description and counts `it/s` or `s/it`; `steps_in_all` is
