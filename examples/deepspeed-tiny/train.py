@@ -7,6 +7,7 @@ MASTER_ADDR, MASTER_PORT). DeepSpeed itself prints the step lines ("steps_per_pr
 """
 
 import argparse
+import base64
 import json
 import os
 import time
@@ -80,8 +81,11 @@ class Gpt(nn.Module):
 
 def configuration(options):
     """The DeepSpeed configuration, with what the command line says instead."""
-    with open(options.deepspeed_config, encoding="utf-8") as file:
-        config = json.load(file)
+    if os.path.exists(options.deepspeed_config):
+        with open(options.deepspeed_config, encoding="utf-8") as file:
+            config = json.load(file)
+    else:  # DeepSpeed's own autotuner gives it inline
+        config = json.loads(base64.urlsafe_b64decode(options.deepspeed_config))
     if options.zero is not None:
         config.setdefault("zero_optimization", {})["stage"] = options.zero
     if options.micro_batch is not None:
