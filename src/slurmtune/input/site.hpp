@@ -37,6 +37,7 @@ struct Site {
   int lanes_per_node = 1;          ///< lanes that share a node, where a trial takes one node
   double min_task_minutes = 10.0;  ///< experiments are packed so that a task lasts this long
   bool probe_tasks = true;         ///< each task measures its nodes first, where they are its own
+  bool no_queue = false;           ///< a round of experiments waits for nothing: many small ones
   double reducer_minutes = 10.0;
   double fs_settle_s = 30.0;  ///< how long a file written on one node may stay unseen on another
 

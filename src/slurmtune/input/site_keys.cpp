@@ -20,7 +20,7 @@ constexpr std::array<Word, 7> submit_words{{{"auto"},
                                             {"local"}}};
 
 // What [slurm] and a site file have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 24> site_rows{{
+constexpr std::array<KeyRow, 25> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
@@ -38,6 +38,8 @@ constexpr std::array<KeyRow, 24> site_rows{{
     {"gpus_per_node", shape_integer, "gpus_per_node = 4", "GPUs of one node.", {0, 1024}},
     {"gpu_bytes", shape_real, "gpu_bytes = 85e9", "Memory of one GPU, in bytes.", {0, 1e15, true}},
     {"cpus_per_node", shape_integer, "cpus_per_node = 128", "CPUs of one node.", {1, 1e6}},
+    {"no_queue", shape_boolean, "no_queue = false",
+     "Jobs start at once: many small rounds in place of few large ones."},
     {"array_size_max",
      shape_integer,
      "array_size_max = 1001",

@@ -106,6 +106,7 @@ Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& si
   site.lanes = static_cast<int>(integer_or(node, "lanes", site.lanes));
   site.lanes_per_node = static_cast<int>(integer_or(node, "lanes_per_node", site.lanes_per_node));
   site.min_task_minutes = real_or(node, "min_task_minutes", site.min_task_minutes);
+  site.no_queue = boolean_or(node, "no_queue", site.no_queue);
   site.probe_tasks = boolean_or(node, "probe_tasks", site.probe_tasks);
   site.reducer_minutes = real_or(node, "reducer_minutes", site.reducer_minutes);
   site.fs_settle_s = real_or(node, "fs_settle_s", site.fs_settle_s);

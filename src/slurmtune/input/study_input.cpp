@@ -86,6 +86,19 @@ void set_lanes(StudySpec& spec, const Site& site) {
   spec.lanes = std::max(site.lanes, spec.lanes_per_node);
 }
 
+/// Where a round costs no wait in a queue, many small ones waste fewer experiments than few large.
+void set_rounds(const Node& study, StudySpec& spec, const Site& site) {
+  constexpr int small_width = 3;
+  constexpr int many_rounds = 8;
+  if (!site.no_queue) return;
+  const Node* search = study.find("search");
+  const auto given = [&](std::string_view key) {
+    return search != nullptr && search->find(key) != nullptr;
+  };
+  if (!given("width")) spec.search.width = std::max(small_width, spec.lanes);
+  if (!given("rounds")) spec.search.rounds = many_rounds;
+}
+
 // What only the whole study shows.
 Expected<void> check_whole(const Node& study, const StudySpec& spec) {
   if (!spec.deepspeed && spec.parameters.empty()) {
@@ -169,6 +182,7 @@ Expected<StudyInput> read_study(const StudySources& sources) {
   SLURMTUNE_TRY(input.site, parse_site(sources.site));
   SLURMTUNE_CHECK(read_slurm(study, input.spec, input.site));
   set_lanes(input.spec, input.site);
+  set_rounds(study, input.spec, input.site);
   SLURMTUNE_CHECK(check_whole(study, input.spec));
   return input;
 }

@@ -123,7 +123,7 @@ struct MeasureSpec {
   std::string pattern;  ///< regular expression with named groups, for `pattern` only
   int min_steps = 8;
   int max_steps = 40;
-  double interval = 0.01;  ///< wanted relative width of the 95 % interval of step_s
+  double interval = 0.04;  ///< wanted relative width of the 95 % interval of step_s
   double startup_s = 900.0;
   double stall_s = 180.0;
   double total_s = 0.0;  ///< 0 = derived from the others by the planner

@@ -16,6 +16,10 @@ namespace slurmtune {
 /// All GPUs Are Created Equal", SC22); runs on one node by 1 to 2 %.
 inline constexpr double run_to_run_deviation = 0.02;
 
+/// The same of the ratio of two single runs, two deviations of it: less than this is told apart
+/// only by repeats.
+inline constexpr double single_runs_differ = 2.0 * 1.4142135623730951 * run_to_run_deviation;
+
 /// What is known of a configuration that works.
 struct Estimate {
   Configuration configuration;

@@ -14,17 +14,19 @@ namespace slurmtune {
 
 namespace {
 
-/// Adds both rounds of confirm for a study that can compare so many configurations.
-void add_confirm(StageTable& table, std::int64_t configurations) {
+/// Adds the rounds of confirm for a study that can compare so many configurations.
+void add_confirm(StageTable& table, const Site& site, std::int64_t configurations) {
   const std::int64_t compared = std::min<std::int64_t>(confirm_leaders_max, configurations) + 1;
-  const std::int64_t experiments = compared * confirm_repeats;
-  for (int round = 0; round < 2; ++round) {
+  const int repeats = repeats_a_round(site);
+  const std::int64_t experiments = compared * repeats;
+  const int rounds = site.no_queue ? confirm_rounds_without_queue : confirm_rounds;
+  for (int round = 0; round < rounds; ++round) {
     table.stages.push_back({.kind = Purpose::confirm,
                             .round = round,
                             .mandatory = round == 0,
                             .experiments = experiments,
                             .likely_experiments = round == 0 ? experiments : experiments / 4,
-                            .tasks = confirm_repeats});
+                            .tasks = repeats});
   }
 }
 
@@ -103,11 +105,11 @@ Expected<StageTable> deepspeed_table(const StudyInput& input, const Space& space
                             .likely_experiments = width / 2,
                             .tasks = std::nullopt});
   }
-  add_confirm(table, candidates);
+  add_confirm(table, input.site, candidates);
   return table;
 }
 
-Expected<StageTable> grid_table(const StudyInput& /*input*/, const Space& space) {
+Expected<StageTable> grid_table(const StudyInput& input, const Space& space) {
   StageTable table;
   SLURMTUNE_TRY(const auto all, space.enumerate(grid_size_max));
   table.grid_size = static_cast<std::int64_t>(all.size());
@@ -119,7 +121,7 @@ Expected<StageTable> grid_table(const StudyInput& /*input*/, const Space& space)
                           .experiments = experiments,
                           .likely_experiments = experiments,
                           .tasks = std::nullopt});
-  add_confirm(table, table.grid_size);
+  add_confirm(table, input.site, table.grid_size);
   return table;
 }
 

@@ -84,8 +84,9 @@ std::vector<Configuration> leaders(const std::vector<Estimate>& estimates,
 bool is_unresolved(const Estimate& best, const Estimate& other, double stop_gain) {
   const std::size_t pairs = std::min(best.by_repeat.size(), other.by_repeat.size());
   const Interval ratio = ratio_of(best, other);
+  // Of single runs the intervals do not know what runs differ by.
+  if (pairs < 2) return ratio.low < 1.0 + single_runs_differ;
   if (ratio.low > 1.0 || ratio.high - 1.0 <= stop_gain) return false;
-  if (pairs < 2) return true;
   // Half the width on the logarithm now, and with as many repeats again.
   const auto now = static_cast<int>(pairs);
   const double half = std::log(ratio.high / ratio.mid);
@@ -93,11 +94,25 @@ bool is_unresolved(const Estimate& best, const Estimate& other, double stop_gain
   return then < std::max(std::log(ratio.mid), std::log1p(stop_gain));
 }
 
+/// Whether the search saw `other` faster than the best is now, and a single repeat slower: one of
+/// the two runs was held up, or lucky.
+bool contradicts_itself(const SearchContext& context, const Estimate& best, const Estimate& other) {
+  if (other.by_repeat.size() != 1) return false;
+  const auto& trials = context.history.trials();
+  return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    if (trial.experiment.configuration_id != other.id) return false;
+    if (trial.experiment.purpose == Purpose::confirm) return false;
+    const auto score = context.objective.score(trial);
+    return score && score->mid > best.score.mid;
+  });
+}
+
 /// Confirmed ones that cannot be told from the best of them, and ones without repeats that were
 /// better when they were measured once: then the leaders had been lucky, not good.
-std::vector<Configuration> challengers(const std::vector<Estimate>& estimates,
-                                       const std::map<ConfigurationId, Repeats>& so_far,
-                                       double stop_gain) {
+std::vector<Configuration> challengers(const SearchContext& context,
+                                       const std::vector<Estimate>& estimates,
+                                       const std::map<ConfigurationId, Repeats>& so_far) {
+  const double stop_gain = context.input.spec.search.stop_gain;
   std::vector<Configuration> found;
   const Estimate& best = estimates.front();
   if (!best.confirmed) return found;
@@ -106,8 +121,9 @@ std::vector<Configuration> challengers(const std::vector<Estimate>& estimates,
     const auto repeats = so_far.find(other.id);
     const bool repeated = repeats != so_far.end();
     if (repeated && (!other.confirmed || repeats->second.pending > 0)) continue;
-    const bool challenges = repeated ? is_unresolved(best, other, stop_gain)
-                                     : other.score.low > best.score.mid * (1.0 + stop_gain);
+    const bool challenges =
+        repeated ? is_unresolved(best, other, stop_gain) || contradicts_itself(context, best, other)
+                 : other.score.low > best.score.mid * (1.0 + stop_gain);
     if (challenges) found.push_back(other.configuration);
   }
   return found;
@@ -117,25 +133,27 @@ std::vector<Proposal> propose_more(const SearchContext& context,
                                    const std::vector<Estimate>& estimates,
                                    const std::map<ConfigurationId, Repeats>& so_far,
                                    int last_repeat) {
-  std::vector<Configuration> compared =
-      challengers(estimates, so_far, context.input.spec.search.stop_gain);
+  const int wanted = repeats_a_round(context.input.site);
+  std::vector<Configuration> compared = challengers(context, estimates, so_far);
   if (!compared.empty()) {
     compared.insert(compared.begin(), estimates.front().configuration);
-    return interleave(compared, last_repeat + 1, confirm_repeats);
+    return interleave(compared, last_repeat + 1, wanted);
   }
   // Nothing is open but what was lost: so that each has its repeats.
   std::vector<Configuration> lost;
   int repeats = 0;
   for (const auto& [id, configuration] : so_far) {
     if (configuration.lost == 0 || configuration.worked == 0) continue;
-    if (configuration.worked + configuration.pending >= confirm_repeats) continue;
-    repeats = std::max(repeats, confirm_repeats - configuration.worked - configuration.pending);
+    if (configuration.worked + configuration.pending >= wanted) continue;
+    repeats = std::max(repeats, wanted - configuration.worked - configuration.pending);
     lost.push_back(configuration.configuration);
   }
   return interleave(lost, last_repeat + 1, repeats);
 }
 
 }  // namespace
+
+int repeats_a_round(const Site& site) { return site.no_queue ? 1 : confirm_repeats; }
 
 std::vector<Proposal> propose_confirm(const SearchContext& context) {
   const ConfigurationId baseline = configuration_id(context.space.baseline());
@@ -144,7 +162,9 @@ std::vector<Proposal> propose_confirm(const SearchContext& context) {
   if (estimates.empty()) return {};
   int last_repeat = 0;
   const auto so_far = repeats_so_far(context.history, last_repeat);
-  if (so_far.empty()) return interleave(leaders(estimates, baseline), 1, confirm_repeats);
+  if (so_far.empty()) {
+    return interleave(leaders(estimates, baseline), 1, repeats_a_round(context.input.site));
+  }
   return propose_more(context, estimates, so_far, last_repeat);
 }
 

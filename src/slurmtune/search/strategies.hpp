@@ -12,6 +12,9 @@ namespace slurmtune {
 
 /// Runs of each leader in a round of confirm.
 inline constexpr int confirm_repeats = 3;
+/// Rounds of confirm at most, and the same where a round waits for nothing and has one repeat.
+inline constexpr int confirm_rounds = 2;
+inline constexpr int confirm_rounds_without_queue = 5;
 /// Configurations at most that are confirmed, besides the baseline.
 inline constexpr std::size_t confirm_leaders_max = 3;
 
@@ -38,13 +41,17 @@ inline constexpr std::size_t confirm_leaders_max = 3;
 /// Which repeats to run so that the winner can be told, in the order to run them.
 ///
 /// Before any repeat: the leaders (at most three that may still be the best, given that runs differ
-/// by 2 %) and the baseline, three repeats each, numbered from 1, repeat by repeat, the order
+/// by 2 %) and the baseline, three repeats each (one, where a round waits for nothing: then what is
+/// told apart already is not repeated), numbered from 1, repeat by repeat, the order
 /// within a repeat by a Williams design, so that each follows each other equally often. Later,
-/// three further repeats of the best and of those that cannot be told from it, if more can tell and
-/// the difference may exceed search.stop_gain, and of those without repeats that once were better
-/// than it turned out to be; if there are none, what was lost. Source: Williams, "Experimental
-/// designs balanced for the estimation of residual effects of treatments", Australian J. Sci. Res.
-/// A 2 (1949).
+/// as many further repeats of the best and of those that cannot be told from it, if more can tell
+/// and the difference may exceed search.stop_gain, and of those without repeats that once were
+/// better than it turned out to be; if there are none, what was lost. Source: Williams,
+/// "Experimental designs balanced for the estimation of residual effects of treatments", Australian
+/// J. Sci. Res. A 2 (1949).
 [[nodiscard]] std::vector<Proposal> propose_confirm(const SearchContext& context);
+
+/// Repeats of a configuration in a round of confirm.
+[[nodiscard]] int repeats_a_round(const Site& site);
 
 }  // namespace slurmtune

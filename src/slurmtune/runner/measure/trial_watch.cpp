@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/runner/measure/trial_watch.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@ constexpr NameTable<EndReason, 10> reasons{{"interval_reached", "max_steps",
                                             "no_step_in_startup_s", "no_step_in_stall_s", "total_s",
                                             "preempted", "cancelled", "overflow_storm"}};
 
+constexpr double search_interval = 0.1;
+
 }  // namespace
 
 std::string_view name_of(EndReason reason) { return reasons.name_of(reason); }
@@ -30,7 +33,9 @@ Expected<WatchRules> watch_rules(const MeasureSpec& measure, const Experiment& e
   }
   rules.min_steps = experiment.min_steps;
   rules.max_steps = experiment.max_steps;
-  rules.interval = measure.interval;
+  // A single run of the search tells no more than what runs differ by, however long it is.
+  const bool confirms = experiment.purpose == Purpose::confirm;
+  rules.interval = confirms ? measure.interval : std::max(measure.interval, search_interval);
   rules.limits = experiment.limits;
   return rules;
 }
