@@ -6,6 +6,7 @@
 
 #include "slurmtune/analyze/analysis.hpp"
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
 
@@ -57,6 +58,43 @@ std::vector<std::string> texts(const std::vector<ExperimentId>& ids) {
   return found;
 }
 
+/// What single knobs did, against the same ZeRO stage and batch without knobs: those that gained,
+/// the most first, few of them.
+std::vector<Conclusion> gains_of_knobs(const Analysis& analysis) {
+  constexpr std::size_t told_max = 5;
+  std::vector<std::pair<double, Conclusion>> gains;
+  const std::vector<Estimate>& all = analysis.estimates();
+  for (const Estimate& estimate : all) {
+    std::vector<std::string> knobs;
+    for (const auto& [name, value] : estimate.configuration.values) {
+      if (is_knob_name(name)) knobs.push_back(name + " = " + format_value(value));
+    }
+    if (knobs.size() != 1) continue;
+    const auto plain = std::find_if(all.begin(), all.end(), [&](const Estimate& other) {
+      return other.configuration == without_knobs(estimate.configuration);
+    });
+    if (plain == all.end()) continue;
+    const Interval ratio = ratio_of(estimate, *plain);
+    if (ratio.mid <= 1.0) continue;
+    const auto stage = estimate.configuration.integer(zero_stage_parameter).value_or(0);
+    gains.emplace_back(
+        ratio.mid,
+        Conclusion{.about = fmt::format("knobs of zero_stage={}", stage),
+                   .says = fmt::format("{}: {:.3g} times as good (95 % interval {:.3g} to {:.3g})",
+                                       knobs.front(), ratio.mid, ratio.low, ratio.high),
+                   .why = {estimate.trial->experiment.id.text}});
+  }
+  std::stable_sort(gains.begin(), gains.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Conclusion> told;
+  for (auto& [ratio, conclusion] : gains) {
+    if (told.size() < told_max) told.push_back(std::move(conclusion));
+  }
+  std::stable_sort(told.begin(), told.end(),
+                   [](const Conclusion& a, const Conclusion& b) { return a.about < b.about; });
+  return told;
+}
+
 }  // namespace
 
 std::vector<Conclusion> conclusions_of(const Analysis& analysis) {
@@ -69,6 +107,8 @@ std::vector<Conclusion> conclusions_of(const Analysis& analysis) {
       conclusions.push_back({.about = about, .says = std::move(says), .why = texts(facts.why)});
     }
   }
+  const std::vector<Conclusion> gains = gains_of_knobs(analysis);
+  conclusions.insert(conclusions.end(), gains.begin(), gains.end());
   for (const Trial& trial : analysis.history().trials()) {
     std::string reason = analysis.objective().why_unranked(trial);
     if (reason.empty()) continue;

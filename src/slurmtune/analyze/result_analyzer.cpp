@@ -38,6 +38,8 @@ bool is_refused(const Analysis& analysis) {
 }
 
 bool is_exhausted(const Analysis& analysis) {
+  const auto& deepspeed = analysis.input().spec.deepspeed;
+  if (deepspeed && !deepspeed->fast) return false;  // what is listed is the space without its knobs
   const auto all = analysis.space().enumerate(exhaustible_max);
   return all && std::all_of(all->begin(), all->end(), [&](const Configuration& configuration) {
            const Trial* trial = analysis.history().of(configuration_id(configuration));

@@ -91,6 +91,10 @@ std::string why_nothing(const Analysis& analysis, const std::vector<Failure>& fa
   }
   if (!unranked.empty()) return why + "; " + unranked;
   if (failures.empty()) return why;
+  const auto& deepspeed = analysis.input().spec.deepspeed;
+  if (deepspeed && deepspeed->fast && counts.contains("gpu_oom")) {
+    why += "; fast = false would try offload and activation checkpointing";
+  }
   // The baseline's words say most: it is what the user runs every day.
   const Trial* baseline = analysis.history().of(analysis.baseline());
   const Failure& told =

@@ -10,8 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "slurmtune/base/embedded.hpp"
-#include "slurmtune/generate/templates.hpp"
+#include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
 
@@ -56,25 +55,31 @@ Expected<void> put_at(Json& document, std::string_view path, const Value& value)
   }
 }
 
-/// Adds what the stage's template fixes and the user says nothing about; where it has more than one
-/// choice, it fixes nothing.
-Expected<void> put_template(Json& document, std::int64_t stage) {
-  const auto row = std::find_if(zero_stage_rows.begin(), zero_stage_rows.end(),
-                                [&](const ZeroStageRow& r) { return r.stage == stage; });
-  if (row == zero_stage_rows.end()) return {};
-  const auto text = embedded_file(row->template_path);
-  if (!text) return {};
-  SLURMTUNE_TRY(const StageTemplate loaded, load_template(*text, row->template_path));
-  SLURMTUNE_TRY(const StageTemplate filled, fill_template(loaded, document.dump()));
-  for (const auto& [path, choices] : filled.choices) {
-    if (choices.size() != 1 || json_at(document, path) != nullptr) continue;
-    SLURMTUNE_CHECK(put_at(document, path, choices.front()));
+/// Where the user lists values for a knob, the first of them is what every trial uses that says
+/// nothing else. No other list is touched.
+Expected<void> settle_lists(Json& document) {
+  SLURMTUNE_TRY(const std::vector<StageTemplate> templates, load_templates());
+  for (const StageTemplate& layer : templates) {
+    for (const Knob& knob : layer.knobs) {
+      const std::string target = knob_target(knob.name);
+      if (!target.starts_with(json_target)) continue;
+      const std::string path = target.substr(json_target.size());
+      const Json* value = json_at(document, path);
+      if (value == nullptr || !value->is_array() || value->empty()) continue;
+      const Json first = value->front();
+      Json* at = &document;
+      for (std::size_t from = 0, dot = 0; dot != std::string::npos; from = dot + 1) {
+        dot = path.find('.', from);
+        at = &(*at)[path.substr(from, dot == std::string::npos ? dot : dot - from)];
+      }
+      *at = first;
+    }
   }
   return {};
 }
 
 /// The path of a value in the ds_config, "" if it does not go there. A value that is no parameter
-/// of the study comes from a template, and its name is its path.
+/// of the study is a knob, and its name says where it goes.
 Expected<std::string> path_of(const StudySpec& spec, const std::string& name) {
   if (name == zero_stage_parameter) return std::string(stage_path);
   if (name == micro_batch_parameter) return std::string(micro_batch_path);
@@ -86,7 +91,10 @@ Expected<std::string> path_of(const StudySpec& spec, const std::string& name) {
     const std::string_view target = found->target;
     return std::string(target.starts_with(json_target) ? target.substr(json_target.size()) : "");
   }
-  if (name.find('.') != std::string::npos) return name;
+  if (is_knob_name(name)) {
+    const std::string target = knob_target(name);
+    return target.starts_with(json_target) ? target.substr(json_target.size()) : std::string();
+  }
   return invalid_input(
       fmt::format("{}: a configuration has '{}', which is no [[parameter]]", spec.path, name));
 }
@@ -100,18 +108,6 @@ std::optional<Value> scalar(const Json& json) {
 }
 
 }  // namespace
-
-const Json* json_at(const Json& document, std::string_view path) {
-  const Json* at = &document;
-  while (!path.empty()) {
-    const std::size_t dot = path.find('.');
-    const std::string key(path.substr(0, dot));
-    if (!at->is_object() || !at->contains(key)) return nullptr;
-    at = &(*at)[key];
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return at;
-}
 
 Expected<Json> ds_document(const StudySpec& spec, const Configuration& configuration,
                            DsConfigUse use) {
@@ -128,7 +124,7 @@ Expected<Json> ds_document(const StudySpec& spec, const Configuration& configura
   }
 
   const std::int64_t stage = configuration.integer(zero_stage_parameter).value_or(user.zero_stage);
-  SLURMTUNE_CHECK(put_template(document, stage));
+  SLURMTUNE_CHECK(settle_lists(document));
   document["zero_optimization"]["stage"] = stage;
   document[std::string(micro_batch_path)] = user.micro_batch;
   document[std::string(accumulation_path)] = user.gradient_accumulation;

@@ -7,15 +7,13 @@
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/record/json.hpp"
+#include "slurmtune/space/json_path.hpp"
 
 namespace slurmtune {
 
 /// The ds_config of a configuration as JSON; see render_ds_config.
 [[nodiscard]] Expected<Json> ds_document(const StudySpec& spec, const Configuration& configuration,
                                          DsConfigUse use);
-
-/// What is at a dotted path (`zero_optimization.stage`), or null.
-[[nodiscard]] const Json* json_at(const Json& document, std::string_view path);
 
 /// The number or word under a key of a ds_config, as arg_mappings name it: a dotted path, or the
 /// name of a key that is anywhere in the document, outermost first. Nothing for "auto", for lists

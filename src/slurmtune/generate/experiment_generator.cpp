@@ -17,21 +17,23 @@ namespace slurmtune {
 namespace {
 
 /// What a stage asks, by its kind. Errors: invalid_input for a kind that has no strategy.
-Expected<std::vector<Proposal>> propose(const SearchContext& context, Purpose kind,
+Expected<std::vector<Proposal>> propose(const SearchContext& context, const StageRequest& request,
                                         std::size_t room) {
   const auto width =
       std::min(room, static_cast<std::size_t>(std::max(1, context.input.spec.search.width)));
-  switch (kind) {
+  switch (request.kind) {
     case Purpose::profile: return propose_profile(context);
     case Purpose::frontier: return propose_frontier(context, width);
     case Purpose::curve: return propose_curve(context, width);
     case Purpose::grid: return propose_grid(context);
+    case Purpose::knobs: return propose_knobs(context, request.round, room);
+    case Purpose::halving: return propose_halving(context, request.round, room);
     case Purpose::confirm: return propose_confirm(context);
     case Purpose::baseline:
-    case Purpose::probe:
-    case Purpose::knobs: break;
+    case Purpose::probe: break;
   }
-  return invalid_input(fmt::format("a stage of kind '{}' cannot be generated", name_of(kind)));
+  return invalid_input(
+      fmt::format("a stage of kind '{}' cannot be generated", name_of(request.kind)));
 }
 
 /// The best so far, where the runner can compare a trial with it. In confirm no trial may end
@@ -61,7 +63,7 @@ std::vector<Experiment> lost_in_search(const SearchContext& context, const Stage
   if (request.kind != Purpose::confirm || request.round != 0) return {};
   const auto& trials = context.history.trials();
   const bool walked_grid = std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
-    return trial.asked_by == Purpose::grid;
+    return trial.asked_by == Purpose::grid || trial.asked_by == Purpose::halving;
   });
   return retries(context, walked_grid ? Purpose::grid : Purpose::curve);
 }
@@ -95,7 +97,7 @@ Expected<Manifest> ExperimentGenerator::generate(const StageRequest& request,
   if (!catches_up) manifest.experiments = retries(context, request.kind);
   if (!catches_up && manifest.experiments.size() < room_max) {
     const std::size_t room = room_max - manifest.experiments.size();
-    SLURMTUNE_TRY(std::vector<Proposal> proposals, propose(context, request.kind, room));
+    SLURMTUNE_TRY(std::vector<Proposal> proposals, propose(context, request, room));
     for (const Proposal& proposal : prune_configs(std::move(proposals), context)) {
       manifest.experiments.push_back(build_experiment(proposal, spec.measure));
     }

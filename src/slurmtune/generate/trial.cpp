@@ -13,6 +13,7 @@
 #include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/generate/ds_document.hpp"
+#include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
 
@@ -249,6 +250,17 @@ Expected<void> apply_deepspeed(const StudySpec& spec, const Configuration& confi
   return {};
 }
 
+/// Puts the knobs that are no keys of the ds_config into the environment and the command.
+void apply_knobs(const Configuration& configuration, TrialCommand& trial) {
+  for (const auto& [name, value] : configuration.values) {
+    if (!is_knob_name(name)) continue;
+    const std::string target = knob_target(name);
+    const std::string what = target.substr(target.find(':') + 1);
+    if (target.starts_with("env:")) trial.env[what] = format_value(value);
+    if (target.starts_with("arg:")) set_flag(trial.argv, what, value);
+  }
+}
+
 }  // namespace
 
 Expected<TrialCommand> render_trial(const StudySpec& spec, const Configuration& configuration,
@@ -269,6 +281,7 @@ Expected<TrialCommand> render_trial(const StudySpec& spec, const Configuration& 
   for (const ParameterSpec& parameter : spec.parameters) {
     SLURMTUNE_CHECK(apply_target(spec, parameter, value_in(configuration, parameter.name), trial));
   }
+  apply_knobs(configuration, trial);
   SLURMTUNE_TRY(const Argv container, fill_all(spec, spec.trial.container, placeholders));
   trial.argv.insert(trial.argv.begin(), container.begin(), container.end());
   return trial;

@@ -43,8 +43,8 @@ enum class DsConfigUse {
   production,  ///< `steps_per_print` stays as the user has it: the winner's, to train with
 };
 
-/// The ds_config.json of a configuration: the user's config; under it, of the stage's template,
-/// only what has one value (what the user wrote is law); over it the configuration's values.
+/// The ds_config.json of a configuration: the user's config (of a list that the user gives for a
+/// knob the first value), and over it the configuration's values.
 /// Of the batch triple two keys are written (micro-batch and accumulation), never all three.
 /// Pretty-printed, keys sorted.
 /// Errors: invalid_input if the study is not a DeepSpeed study, or if a value is of no parameter.
@@ -61,7 +61,8 @@ enum class DsConfigUse {
 /// {nodes} {processes} {master_addr} {master_port} {p:NAME}`, `{{` is a brace; `{local_rank}`
 /// stays, for each rank's own (base/local_rank.hpp). Experiments get trial.trial_args after the
 /// command. Where a DeepSpeed study has no {ds_config}, the file after --deepspeed_config or
-/// --deepspeed is replaced. In a DeepSpeed study `ds_config.json` is one of the files. Errors:
+/// --deepspeed is replaced. In a DeepSpeed study `ds_config.json` is one of the files. Knobs go
+/// where their names say (space/stage_template.hpp). Errors:
 /// invalid_input for an unknown placeholder, a json target without a ds_config, a `file:` target
 /// (not supported by this version yet), a command that is not told its ds_config.
 [[nodiscard]] Expected<TrialCommand> render_trial(const StudySpec& spec,

@@ -38,12 +38,12 @@ constexpr std::array<Word, 7> source_words{{{"deepspeed"},
                                             {"torchtitan"},
                                             {"metrics_file"},
                                             {"pattern"}}};
-constexpr std::string_view own_strategies = "\"auto\", \"deepspeed\" or \"grid\"";
+constexpr std::string_view own_strategies = "\"auto\", \"deepspeed\", \"grid\" or \"halving\"";
 constexpr std::array<Word, 6> strategy_words{{{"auto"},
                                               {"deepspeed"},
                                               {"grid"},
                                               {"random", own_strategies},
-                                              {"halving", own_strategies},
+                                              {"halving"},
                                               {"model", own_strategies}}};
 
 constexpr Bounds count_bounds{1, 1e6};

@@ -45,6 +45,27 @@ void take(Estimate& estimate, const Trial& trial, const Interval& score) {
   if (estimate.trial == nullptr) estimate.trial = &trial;
 }
 
+/// A repeat of a configuration, in confirm or before it.
+using Repeat = std::tuple<ConfigurationId, bool, int>;
+
+Repeat repeat_of(const Trial& trial) {
+  const Experiment& experiment = trial.experiment;
+  return {experiment.configuration_id, experiment.purpose == Purpose::confirm, experiment.repeat};
+}
+
+/// The steps of the longest run of each repeat that came to an end of its own: it alone counts,
+/// even if it failed where a shorter one did not.
+std::map<Repeat, int> longest_runs(const History& history) {
+  std::map<Repeat, int> longest;
+  for (const Trial& trial : history.trials()) {
+    if (!trial.verdict || !rule_of(trial.outcome()).counts_as_tried) continue;
+    if (trial.wants_another_try()) continue;
+    int& steps = longest[repeat_of(trial)];
+    steps = std::max(steps, trial.experiment.max_steps);
+  }
+  return longest;
+}
+
 /// Relative deviation between runs, pooled over the configurations that were repeated.
 struct Pooled {
   double deviation = run_to_run_deviation;
@@ -82,9 +103,12 @@ double draw_mean(const Estimate& estimate, const Pooled& pooled, Random& random)
 std::vector<Estimate> estimate_all(const History& history, const Objective& objective,
                                    const ConfigurationId& baseline) {
   std::map<ConfigurationId, Estimate> found;
+  const std::map<Repeat, int> longest = longest_runs(history);
   for (const Trial& trial : history.trials()) {
     const auto score = objective.score(trial);
     if (!score) continue;
+    const auto counts = longest.find(repeat_of(trial));
+    if (counts != longest.end() && trial.experiment.max_steps < counts->second) continue;
     Estimate& estimate = found[trial.experiment.configuration_id];
     estimate.id = trial.experiment.configuration_id;
     estimate.configuration = trial.experiment.configuration;

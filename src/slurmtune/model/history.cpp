@@ -93,9 +93,15 @@ bool History::has_asked(const ConfigurationId& configuration) const {
 
 const Trial* History::of(const ConfigurationId& configuration) const {
   const auto [first, last] = by_configuration_.equal_range(configuration);
+  const Trial* longest = nullptr;
   for (auto at = first; at != last; ++at) {
-    if (trials_[at->second].worked()) return &trials_[at->second];
+    const Trial& trial = trials_[at->second];
+    if (!trial.worked()) continue;
+    const bool is_longer =
+        longest == nullptr || trial.experiment.max_steps > longest->experiment.max_steps;
+    if (is_longer) longest = &trial;
   }
+  if (longest != nullptr) return longest;
   return first == last ? nullptr : &trials_[first->second];
 }
 

@@ -43,7 +43,8 @@ class History {
   [[nodiscard]] const Trial* find(const ExperimentId& experiment) const;
   /// Whether the configuration was ever asked for, in any repeat.
   [[nodiscard]] bool has_asked(const ConfigurationId& configuration) const;
-  /// The first trial of a configuration that worked, else its first one, or null.
+  /// Of a configuration's trials that worked the one of most steps (the first of equal ones), else
+  /// its first one, or null.
   [[nodiscard]] const Trial* of(const ConfigurationId& configuration) const;
   /// Tries that were really started, over all experiments.
   [[nodiscard]] std::int64_t tries_started() const { return tries_started_; }

@@ -172,16 +172,11 @@ void add_notes(const StudyInput& input, Plan& plan) {
   const StudySpec& spec = input.spec;
   plan.notes = spec.notes;
   if (resolved_strategy(spec) != StrategyKind::deepspeed) return;
-  if (!spec.deepspeed->fast) {
+  if (spec.deepspeed->fast && !spec.parameters.empty()) {
     plan.notes.emplace_back(
-        "deepspeed.fast = false asks for the template's knobs too; this version tunes ZeRO stage "
-        "and batch only");
-  }
-  if (!spec.parameters.empty()) {
-    plan.notes.emplace_back(
-        "the [[parameter]]s stay as in the baseline: strategy deepspeed tunes ZeRO stage and "
-        "batch; "
-        "search.strategy = \"grid\" varies them all");
+        "the [[parameter]]s stay as in the baseline: with fast = true, strategy deepspeed tunes "
+        "ZeRO stage and batch; fast = false tunes them after these, search.strategy = \"grid\" "
+        "varies them all");
   }
 }
 

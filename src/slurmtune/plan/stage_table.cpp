@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include "slurmtune/model/memory_model.hpp"
+#include "slurmtune/search/rungs.hpp"
 #include "slurmtune/search/strategies.hpp"
+#include "slurmtune/space/knob_space.hpp"
+#include "slurmtune/space/space_sample.hpp"
 
 namespace slurmtune {
 
@@ -47,7 +50,8 @@ Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& spa
       pruned.push_back({fmt::format("zero_stage={}", stage), std::move(because)});
     }
   }
-  if (!open.empty()) return open;
+  const bool may_be_rescued = memory_forbids && !input.spec.deepspeed->fast;
+  if (!open.empty() || may_be_rescued) return open;
   // Then the space itself is empty, and knows which line of study.toml empties it.
   if (!memory_forbids) SLURMTUNE_CHECK(space.enumerate(1));
   std::string reasons;
@@ -55,8 +59,8 @@ Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& spa
     reasons += fmt::format("; {}: {}", dropped.what, dropped.because);
   }
   return invalid_input(fmt::format(
-      "{}: no ZeRO stage can be run{}; use more nodes, another batch, or correct model.params or "
-      "gpu_bytes of the site",
+      "{}: no ZeRO stage can be run{}; use more nodes, another batch, fast = false (it tries "
+      "offload), or correct model.params or gpu_bytes of the site",
       input.spec.path, reasons));
 }
 
@@ -65,6 +69,36 @@ Expected<std::vector<int>> open_stages(const StudyInput& input, const Space& spa
 std::int64_t countable_size(const Space& space) {
   const auto all = space.enumerate(grid_size_max);
   return all ? static_cast<std::int64_t>(all->size()) : 0;
+}
+
+/// Adds the rounds of the knobs, if there are any worth trying. What is not goes to `pruned`.
+/// Returns how many configurations with knobs there may be.
+Expected<std::int64_t> add_knobs(const StudyInput& input, const Space& space,
+                                 const std::vector<int>& open, StageTable& table) {
+  if (input.spec.deepspeed->fast) return 0;
+  SLURMTUNE_TRY(const KnobSpace knobs,
+                make_knob_space(input, space, {.params = input.spec.model.params}));
+  for (const Dropped& dropped : knobs.pruned()) table.pruned.push_back(dropped);
+  std::int64_t alternatives = 0;
+  for (const int stage : open.empty() ? space.zero_stages() : open) {
+    alternatives += static_cast<std::int64_t>(knobs.alternatives(stage));
+  }
+  if (alternatives == 0) return 0;
+  const std::vector<int> steps = rung_steps(input.spec.measure);
+  // Each alternative by itself, at three micro-batches at most, and as many combinations.
+  const std::int64_t total = std::min(input.spec.search.knob_experiments, 6 * alternatives);
+  const std::int64_t first = first_rung_within(total, steps.size());
+  if (first == 0) return 0;
+  const std::vector<std::int64_t> widths = rung_widths(first, steps.size());
+  for (std::size_t round = 0; round < widths.size(); ++round) {
+    table.stages.push_back({.kind = Purpose::knobs,
+                            .round = static_cast<int>(round),
+                            .mandatory = false,
+                            .experiments = widths[round],
+                            .likely_experiments = widths[round],
+                            .tasks = std::nullopt});
+  }
+  return total;
 }
 
 Expected<StageTable> deepspeed_table(const StudyInput& input, const Space& space) {
@@ -105,7 +139,8 @@ Expected<StageTable> deepspeed_table(const StudyInput& input, const Space& space
                             .likely_experiments = width / 2,
                             .tasks = std::nullopt});
   }
-  add_confirm(table, input.site, candidates);
+  SLURMTUNE_TRY(const std::int64_t with_knobs, add_knobs(input, space, open, table));
+  add_confirm(table, input.site, candidates + with_knobs);
   return table;
 }
 
@@ -125,6 +160,29 @@ Expected<StageTable> grid_table(const StudyInput& input, const Space& space) {
   return table;
 }
 
+Expected<StageTable> halving_table(const StudyInput& input, const Space& space) {
+  StageTable table;
+  table.grid_size = countable_size(space);
+  // A space that is empty says why; one that is only too large to list is what this is for.
+  if (sample_space(space, 1, Seed{input.spec.seed}).empty()) SLURMTUNE_CHECK(space.enumerate(1));
+  const SearchSpec& search = input.spec.search;
+  std::int64_t first = std::int64_t{std::max(1, search.width)} * std::max(1, search.rounds);
+  if (table.grid_size > 0) first = std::min(first, table.grid_size);
+  const std::vector<std::int64_t> widths =
+      rung_widths(first, rung_steps(input.spec.measure).size());
+  for (std::size_t round = 0; round < widths.size(); ++round) {
+    const std::int64_t experiments = widths[round] + (round == 0 ? 1 : 0);  // and the baseline
+    table.stages.push_back({.kind = Purpose::halving,
+                            .round = static_cast<int>(round),
+                            .mandatory = round == 0,
+                            .experiments = experiments,
+                            .likely_experiments = experiments,
+                            .tasks = std::nullopt});
+  }
+  add_confirm(table, input.site, first);
+  return table;
+}
+
 /// One row a strategy: how its stages are drafted.
 struct StrategyRow {
   StrategyKind strategy;
@@ -132,7 +190,8 @@ struct StrategyRow {
 };
 
 constexpr std::array strategies{StrategyRow{StrategyKind::deepspeed, deepspeed_table},
-                                StrategyRow{StrategyKind::grid, grid_table}};
+                                StrategyRow{StrategyKind::grid, grid_table},
+                                StrategyRow{StrategyKind::halving, halving_table}};
 
 }  // namespace
 
@@ -154,7 +213,7 @@ Expected<StageTable> stage_table(const StudyInput& input, const Space& space) {
   if (row == strategies.end()) {
     return invalid_input(
         fmt::format("{}: this search.strategy is not supported by this version "
-                    "yet; write \"auto\", \"deepspeed\" or \"grid\"",
+                    "yet; write \"auto\", \"deepspeed\", \"grid\" or \"halving\"",
                     input.spec.path));
   }
   return row->draft(input, space);

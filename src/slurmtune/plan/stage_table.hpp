@@ -40,8 +40,12 @@ inline constexpr std::size_t grid_size_max = 100'000;
 ///     deepspeed  profile   baseline, and each open ZeRO stage at two micro-batches   mandatory
 ///                frontier  search.width experiments, search.rounds rounds            the first
 ///                curve     search.width experiments                                  no
+///                knobs     with fast = false: a third of the experiments each round,
+///                          search.knob_experiments in all                            no
 ///     grid       grid      every configuration, and the baseline                     yes
-///     both       confirm   leaders and baseline, three repeats, two rounds           the first
+///     halving    halving   the baseline and search.width x search.rounds drawn ones,
+///                          then a third each round                                   the first
+///     all        confirm   leaders and baseline, three repeats, two rounds           the first
 ///
 /// Each repeat of confirm has an array task of its own, so that leaders and baseline alternate on
 /// the same nodes, and the repeats run on different ones.

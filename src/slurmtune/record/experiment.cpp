@@ -11,8 +11,8 @@ namespace slurmtune {
 
 namespace {
 
-constexpr NameTable<Purpose, 8> purposes{
-    {"baseline", "probe", "profile", "frontier", "curve", "knobs", "grid", "confirm"}};
+constexpr NameTable<Purpose, 9> purposes{
+    {"baseline", "probe", "profile", "frontier", "curve", "knobs", "grid", "halving", "confirm"}};
 
 Json to_json(const TrialLimits& limits) {
   return {

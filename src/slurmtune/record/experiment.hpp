@@ -12,7 +12,7 @@
 namespace slurmtune {
 
 /// Why an experiment is run; also the kind of the stage that first wants it.
-enum class Purpose { baseline, probe, profile, frontier, curve, knobs, grid, confirm };
+enum class Purpose { baseline, probe, profile, frontier, curve, knobs, grid, halving, confirm };
 
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 [[nodiscard]] std::optional<Purpose> purpose_named(std::string_view name);

@@ -11,6 +11,7 @@
 #include "slurmtune/generate/label.hpp"
 #include "slurmtune/model/objective.hpp"
 #include "slurmtune/model/slow_nodes.hpp"
+#include "slurmtune/space/stage_template.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -20,7 +21,10 @@ namespace {
 std::string space_of(const StudySpec& spec, const Configuration& configuration) {
   if (!spec.deepspeed) return "all";
   const auto stage = configuration.integer(zero_stage_parameter);
-  return fmt::format("z{}", stage.value_or(spec.deepspeed->zero_stage));
+  const bool has_knobs = std::any_of(configuration.values.begin(), configuration.values.end(),
+                                     [](const auto& entry) { return is_knob_name(entry.first); });
+  return fmt::format("z{}{}", stage.value_or(spec.deepspeed->zero_stage),
+                     has_knobs ? "_knobs" : "");
 }
 
 std::vector<SpaceFinding> spaces_of(const StudySpec& spec, const Analysis& analysis) {

@@ -104,7 +104,8 @@ std::optional<double> hopeless_step_s(const StudySpec& spec, const Manifest& man
     case Purpose::frontier:
     case Purpose::curve:
     case Purpose::knobs:
-    case Purpose::grid: break;
+    case Purpose::grid:
+    case Purpose::halving: break;
   }
   const bool by_throughput =
       spec.objective.metric == "throughput" && spec.objective.direction == Direction::maximize;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
+#include <optional>
 
 #include "slurmtune/input/study_input.hpp"
 #include "slurmtune/model/history.hpp"
@@ -25,6 +25,7 @@ struct Proposal {
   Purpose purpose = Purpose::profile;
   int repeat = 0;
   Expectation expected;
+  std::optional<int> steps = std::nullopt;  ///< measured at most; absent = measure.max_steps
 
   bool operator==(const Proposal&) const = default;
 };

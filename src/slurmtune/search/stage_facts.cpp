@@ -10,6 +10,7 @@
 
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/model/memory_model.hpp"
+#include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
 
@@ -67,6 +68,7 @@ Evidence evidence_of(const SearchContext& context, int zero_stage) {
     const Configuration& configuration = trial.experiment.configuration;
     const auto micro_batch = configuration.integer(micro_batch_parameter);
     if (configuration.integer(zero_stage_parameter) != zero_stage || !micro_batch) continue;
+    if (!is_plain(context, configuration)) continue;
     take(evidence, trial, *micro_batch);
   }
   return evidence;
@@ -174,6 +176,23 @@ StageFacts facts_of(const SearchContext& context, int zero_stage,
 
 }  // namespace
 
+bool is_plain(const SearchContext& context, const Configuration& configuration) {
+  if (std::ranges::any_of(configuration.values,
+                          [](const auto& entry) { return is_knob_name(entry.first); })) {
+    return false;
+  }
+  const StudySpec& spec = context.input.spec;
+  const bool has_knobs = spec.deepspeed && !spec.deepspeed->fast;
+  const bool walks_all =
+      spec.search.strategy == StrategyKind::grid || spec.search.strategy == StrategyKind::halving;
+  if (!has_knobs || walks_all || spec.parameters.empty()) return true;
+  if (configuration == context.space.baseline()) return true;
+  const auto plain = configuration_of(
+      context.space, static_cast<int>(configuration.integer(zero_stage_parameter).value_or(0)),
+      configuration.integer(micro_batch_parameter).value_or(1));
+  return !plain || *plain == configuration;
+}
+
 bool is_out(Standing standing) {
   return standing == Standing::cannot_win || standing == Standing::cannot_fit ||
          standing == Standing::broken;
@@ -218,6 +237,7 @@ std::optional<Interval> bar_of(const SearchContext& context) {
   std::optional<Interval> second;
   for (const Estimate& estimate : estimate_all(context.history, context.objective,
                                                configuration_id(context.space.baseline()))) {
+    if (!is_plain(context, estimate.configuration)) continue;
     if (!best || estimate.score.mid > best->mid) {
       second = std::exchange(best, estimate.score);
     } else if (!second || estimate.score.mid > second->mid) {

@@ -29,7 +29,13 @@ enum class Standing {
 /// Whether the stage was given up: said in decisions as dropped, with `because`.
 [[nodiscard]] bool is_out(Standing standing);
 
-/// All that is known of a ZeRO stage. Only memory outcomes move `fits` and `fails`.
+/// Whether a configuration differs from the baseline in ZeRO stage and batch alone. What others
+/// say of memory and time is about their knobs, too, and is kept out of the facts of ZeRO stages.
+/// (Where all parameters are varied at once, there are only such ones: then all but knobs count.)
+[[nodiscard]] bool is_plain(const SearchContext& context, const Configuration& configuration);
+
+/// All that is known of a ZeRO stage, from plain configurations. Only memory outcomes move `fits`
+/// and `fails`.
 struct StageFacts {
   int zero_stage = 0;
   std::vector<std::int64_t> admissible;    ///< sorted
@@ -70,7 +76,7 @@ struct StageFacts {
 
 /// What a stage must be able to beat in order to be probed: the second best score that was
 /// measured. The best alone is not believed, or one lucky reading would end the search. Nothing if
-/// fewer than two configurations have a score.
+/// fewer than two plain configurations have a score.
 [[nodiscard]] std::optional<Interval> bar_of(const SearchContext& context);
 
 /// The best of what was measured, if anything was.

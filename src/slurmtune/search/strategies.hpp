@@ -38,6 +38,25 @@ inline constexpr std::size_t confirm_leaders_max = 3;
 /// stage and `width` in all. None where the models are sure.
 [[nodiscard]] std::vector<Proposal> propose_curve(const SearchContext& context, std::size_t width);
 
+/// A round of the knobs stage of a DeepSpeed study that is not fast: successive halving over steps
+/// (rungs.hpp), on the leading ZeRO stages: those whose best may still be the best, at most two.
+///
+/// First single changes of each leading configuration (the first alternative of each knob, then the
+/// second, …; what eases memory also at the two next larger micro-batches), and for a quarter of
+/// the width random combinations; then what may still be the best for more steps, and the best
+/// values of all knobs that gained, together. Where no ZeRO stage fits anything, the highest is
+/// tried with one relief of memory on top of the other, at the smallest micro-batch, and then what
+/// is near the best of these. search.knob_experiments and knob_patience are kept.
+/// Errors: those of templates.
+[[nodiscard]] Expected<std::vector<Proposal>> propose_knobs(const SearchContext& context, int round,
+                                                            std::size_t width);
+
+/// A round of successive halving over the whole space: first the baseline (for all its steps) and
+/// configurations drawn uniformly, each once, `width` in all; then the best `width` of those for
+/// more steps.
+[[nodiscard]] std::vector<Proposal> propose_halving(const SearchContext& context, int round,
+                                                    std::size_t width);
+
 /// Which repeats to run so that the winner can be told, in the order to run them.
 ///
 /// Before any repeat: the leaders (at most three that may still be the best, given that runs differ

@@ -143,6 +143,12 @@ Surface training_surface(TrainingFacts facts) {
     const double micro_step = facts.fixed_s + facts.per_sample_s * static_cast<double>(micro);
     point.step_s = (static_cast<double>(steps) * micro_step + facts.step_overhead_s) *
                    facts.stage_factor[static_cast<std::size_t>(stage)];
+    for (const auto& [name, value] : configuration.values) {
+      const auto effect = facts.knobs.find({name, format_value(value)});
+      if (effect == facts.knobs.end()) continue;
+      point.step_s *= effect->second.time_factor;
+      point.peak_gpu_bytes += effect->second.more_bytes;
+    }
     if (point.peak_gpu_bytes > facts.gpu_bytes) {
       point.outcome = Outcome::gpu_oom;
       point.line = fmt::format("out of memory: tried to use {} of {}",

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "slurmtune/base/random.hpp"
@@ -34,6 +35,12 @@ using Surface = std::function<SurfacePoint(const Configuration&)>;
 [[nodiscard]] Surface table_surface(std::map<Configuration, SurfacePoint> table,
                                     SurfacePoint otherwise);
 
+/// What a knob's value does to a trial.
+struct KnobEffect {
+  double time_factor = 1.0;  ///< on the step
+  double more_bytes = 0.0;   ///< of GPU memory; negative = it eases memory
+};
+
 /// A training job as the models see one (design.md, section 6): what memory and time are made of.
 struct TrainingFacts {
   double params = 1e9;
@@ -47,9 +54,11 @@ struct TrainingFacts {
   double step_overhead_s = 0.1;                             ///< each step: optimizer, reduction
   std::vector<double> stage_factor{1.0, 0.98, 1.05, 1.25};  ///< time of a step, by ZeRO stage
   double startup_s = 20.0;
+  /// What knobs do, by name and value as text (`zero_optimization.overlap_comm`, `true`).
+  std::map<std::pair<std::string, std::string>, KnobEffect> knobs;
 };
 
-/// Steps and memory of a training job by zero_stage, micro_batch and gradient_accumulation.
+/// Steps and memory of a training job by zero_stage, micro_batch, gradient_accumulation and knobs.
 [[nodiscard]] Surface training_surface(TrainingFacts facts);
 
 /// How much measurements scatter; relative standard deviations.

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
 
@@ -104,7 +105,10 @@ bool Space::contains(const Configuration& configuration) const {
     }
     see(parameter.name, value->second, variables);
   }
-  if (used != configuration.values.size()) return false;
+  std::size_t knobs = 0;
+  for (const auto& [name, value] : configuration.values) knobs += is_knob_name(name) ? 1U : 0U;
+  if (knobs > 0 && !has_knobs_) return false;
+  if (used + knobs != configuration.values.size()) return false;
   return std::ranges::all_of(constraints_,
                              [&](const Expression& e) { return allows(e, variables); });
 }

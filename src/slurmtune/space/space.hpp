@@ -66,8 +66,9 @@ class Space {
   [[nodiscard]] std::optional<std::int64_t> global_batch() const { return global_batch_; }
 
   /// Whether all values are admitted, conditional ones are there exactly when they should be, the
-  /// batch rule and every constraint hold. A constraint that speaks of a parameter that is not
-  /// there says nothing; one that cannot be evaluated (a division by zero) does not hold.
+  /// batch rule and every constraint hold. Knobs (is_knob_name) are passed over where the study
+  /// tunes them: which there are, KnobSpace knows. A constraint that speaks of a parameter that is
+  /// not there says nothing; one that cannot be evaluated (a division by zero) does not hold.
   [[nodiscard]] bool contains(const Configuration& configuration) const;
 
   /// Every valid configuration, sorted by the order of the parameters and of their choices.
@@ -116,6 +117,7 @@ class Space {
   int nodes_ = 1;
   int processes_per_node_ = 1;
   bool deepspeed_ = false;
+  bool has_knobs_ = false;  ///< a DeepSpeed study that is not fast
   std::int64_t user_accumulation_ = 1;
 };
 

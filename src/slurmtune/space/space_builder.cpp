@@ -84,6 +84,7 @@ class SpaceBuilder {
     space_.ranks_ = spec_.ranks();
     space_.data_parallel_ = spec_.data_parallel();
     space_.deepspeed_ = spec_.deepspeed.has_value();
+    space_.has_knobs_ = spec_.deepspeed && !spec_.deepspeed->fast;
     space_.batch_where_ = spec_.batch.where;
     SLURMTUNE_CHECK(set_global_batch());
     if (space_.deepspeed_) add_own_parameters();

@@ -111,7 +111,8 @@ TEST_CASE("a study in which everything runs out of memory says so, and names no 
   CHECK(result.stop == Stop::nothing_worked);
   CHECK(result.baseline_outcome == Outcome::gpu_oom);
   CHECK(result.why ==
-        "no experiment could be ranked (8 gpu_oom); z0_gas2_tmbspg1: CUDA out of memory. Tried 2 "
+        "no experiment could be ranked (8 gpu_oom); fast = false would try offload and "
+        "activation checkpointing; z0_gas2_tmbspg1: CUDA out of memory. Tried 2 "
         "GiB");
   CHECK(run.history.size() == 1);
   CHECK(result.failures.size() == 8);

@@ -190,5 +190,5 @@ TEST_CASE("generator: a grid of a generic study", "[generate]") {
 
 TEST_CASE("generator: a kind of stage without a strategy is an error", "[generate]") {
   const StudyInput input = deepspeed_input();
-  CHECK_FALSE(ExperimentGenerator(input).generate(request_for(Purpose::knobs, "04-knobs"), {}));
+  CHECK_FALSE(ExperimentGenerator(input).generate(request_for(Purpose::probe, "04-probe"), {}));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <set>
 
-#include "slurmtune/base/embedded.hpp"
 #include "slurmtune/generate/label.hpp"
 #include "slurmtune/generate/task_time.hpp"
 #include "slurmtune/generate/templates.hpp"
@@ -11,85 +10,6 @@
 
 using namespace slurmtune;
 using namespace slurmtune::test;
-
-namespace {
-
-constexpr std::string_view bucket = "zero_optimization.reduce_bucket_size";
-
-StageTemplate loaded(std::string_view text) {
-  auto stage_template = load_template(text, "test.json");
-  REQUIRE(stage_template);
-  return *std::move(stage_template);
-}
-
-std::vector<Value> integers(std::initializer_list<std::int64_t> values) {
-  return {values.begin(), values.end()};
-}
-
-}  // namespace
-
-TEST_CASE("S-02: ZeRO stages are rows of one table, each with its template", "[generate]") {
-  int expected = 0;
-  for (const ZeroStageRow& row : zero_stage_rows) {
-    CHECK(row.stage == expected++);
-    const auto text = embedded_file(row.template_path);
-    REQUIRE(text);
-    const auto stage_template = load_template(*text, row.template_path);
-    REQUIRE(stage_template);
-    CHECK(stage_template->choices.at("zero_optimization.stage") == integers({row.stage}));
-  }
-  CHECK(expected == 4);
-}
-
-TEST_CASE("S-03: load_template reads lists as choices and plain values as fixed", "[generate]") {
-  const StageTemplate stage_template =
-      loaded(R"({"zero_optimization":{"stage":2,"reduce_bucket_size":[5e7,500000000],)"
-             R"("overlap_comm":[true,false]},)"
-             R"("gradient_clipping":1.0})");
-  CHECK(stage_template.choices.size() == 4);
-  CHECK(stage_template.choices.at(std::string(bucket)) ==
-        std::vector<Value>{Value(5e7), Value(std::int64_t{500'000'000})});
-  CHECK(stage_template.choices.at("zero_optimization.overlap_comm") ==
-        std::vector<Value>{Value(true), Value(false)});
-  CHECK(stage_template.choices.at("gradient_clipping") == std::vector<Value>{Value(1.0)});
-}
-
-TEST_CASE("S-03: load_template refuses what has no meaning, and says where", "[generate]") {
-  const auto message = [](std::string_view text) {
-    const auto stage_template = load_template(text, "zero9.json");
-    return stage_template ? std::string() : stage_template.error().message;
-  };
-  CHECK(message("{").find("zero9.json:1") == 0);
-  CHECK(message("[1]").find("zero9.json: a template must be a JSON object") == 0);
-  CHECK(message(R"({"a":{"b":[]}})").find("zero9.json: a.b: an empty list") == 0);
-  CHECK(message(R"({"a":null})").find("zero9.json: a: null is neither") == 0);
-  CHECK(message(R"({"a":[{"b":1}]})").find("zero9.json: a: {\"b\":1} is neither") == 0);
-}
-
-TEST_CASE("S-03: fill_template lets the user's value and the user's list win", "[generate]") {
-  const StageTemplate stage_template = loaded(
-      R"({"zero_optimization":{"stage":2,"reduce_bucket_size":[1,2],"x":[1,2],"y":3,"z":4}})");
-  const auto filled = fill_template(
-      stage_template,
-      R"({"zero_optimization":{"stage":0,"reduce_bucket_size":7,"x":[8,9],"y":"auto","z":null},)"
-      R"("fp16":{}})");
-  REQUIRE(filled);
-  CHECK(filled->choices.at(std::string(bucket)) == integers({7}));
-  CHECK(filled->choices.at("zero_optimization.x") == integers({8, 9}));
-  CHECK(filled->choices.at("zero_optimization.y") == integers({3}));
-  CHECK(filled->choices.at("zero_optimization.z") == integers({4}));
-  CHECK(filled->choices.at("zero_optimization.stage") == integers({2}));
-  CHECK(filled->choices.size() == stage_template.choices.size());
-}
-
-TEST_CASE("S-03: fill_template leaves a template alone that the user says nothing about",
-          "[generate]") {
-  const StageTemplate stage_template = loaded(R"({"zero_optimization":{"stage":1,"x":[1,2]}})");
-  const auto filled = fill_template(stage_template, R"({"zero_optimization":3})");
-  REQUIRE(filled);
-  CHECK(*filled == stage_template);
-  CHECK_FALSE(fill_template(stage_template, "no json"));
-}
 
 TEST_CASE("S-03: prune_configs drops doubles, what was asked for, and what the space refuses",
           "[generate]") {
@@ -102,7 +22,7 @@ TEST_CASE("S-03: prune_configs drops doubles, what was asked for, and what the s
   history.add(manifest_of("01-profile", {experiment_of(zero(1, 2))}), std::vector<Verdict>{});
   const SearchContext context{input, *space, history, *objective};
   const auto proposal = [](const Configuration& configuration, int repeat = 0) {
-    return Proposal{configuration, Purpose::profile, repeat, {}};
+    return Proposal{configuration, Purpose::profile, repeat, {}, std::nullopt};
   };
   const auto kept = prune_configs(
       {proposal(zero(2, 4)), proposal(zero(2, 4)), proposal(zero(1, 2)), proposal(zero(1, 2), 1),
@@ -119,7 +39,7 @@ TEST_CASE("S-03: build_experiment makes ids, label, steps and limits, and nothin
   measure.max_steps = 30;
   measure.startup_s = 100.0;
   measure.stall_s = 20.0;
-  Proposal proposal{zero(1, 4), Purpose::curve, 0, {}};
+  Proposal proposal{zero(1, 4), Purpose::curve, 0, {}, std::nullopt};
   proposal.expected.step_s = 0.4;
   const Experiment experiment = build_experiment(proposal, measure);
   CHECK(experiment.configuration == zero(1, 4));
@@ -132,10 +52,32 @@ TEST_CASE("S-03: build_experiment makes ids, label, steps and limits, and nothin
   CHECK(experiment.limits == trial_limits(measure));
   CHECK(experiment.expected.step_s == 0.4);
   CHECK(experiment.attempt == 0);
-  const Experiment repeat = build_experiment({zero(1, 4), Purpose::confirm, 2, {}}, measure);
+  const Experiment repeat =
+      build_experiment({zero(1, 4), Purpose::confirm, 2, {}, std::nullopt}, measure);
   CHECK(repeat.label == "z1_gas2_tmbspg4_r2");
   CHECK(repeat.configuration_id == experiment.configuration_id);
   CHECK(repeat.id != experiment.id);
+  proposal.steps = 4;
+  const Experiment shorter = build_experiment(proposal, measure);
+  CHECK(shorter.id == experiment_id(experiment.configuration_id, 4, 0));
+  CHECK(shorter.max_steps == 4);
+  CHECK(shorter.min_steps == 4);  // never more than are measured at most
+}
+
+TEST_CASE("prune_configs knows a configuration apart by the steps that it is measured for",
+          "[generate]") {
+  const StudyInput input = deepspeed_input({1, 2, 4});
+  const auto space = make_space(input.spec);
+  const auto objective = Objective::compile(input);
+  REQUIRE(space);
+  REQUIRE(objective);
+  History history;
+  const Experiment shorter = experiment_of(zero(1, 2), Purpose::knobs, 0, 8);
+  history.add(manifest_of("01-knobs", {shorter}), std::vector<Verdict>{});
+  const SearchContext context{input, *space, history, *objective};
+  const Proposal again{zero(1, 2), Purpose::knobs, 0, {}, 8};
+  const Proposal longer{zero(1, 2), Purpose::knobs, 0, {}, 20};
+  CHECK(prune_configs({again, longer}, context) == std::vector<Proposal>{longer});
 }
 
 TEST_CASE("label: names and values, unique and fit for a file name", "[generate]") {
@@ -160,4 +102,49 @@ TEST_CASE("label: names and values, unique and fit for a file name", "[generate]
   other.values["parameter9"] = std::int64_t{2};
   CHECK(label_of(many).size() <= 100);
   CHECK(label_of(many) != label_of(other));
+}
+
+TEST_CASE("label: knobs are abbreviated as DeepSpeed's autotuner does, in one fixed order",
+          "[generate]") {
+  const auto with = [](Configuration configuration, Values knobs) {
+    configuration.values.merge(knobs);
+    return configuration;
+  };
+  const auto label_without_hash = [](const Configuration& configuration) {
+    const std::string label = label_of(configuration);
+    const std::string hash = configuration_id(configuration).text.substr(0, 8);
+    CHECK(label.ends_with("_" + hash));
+    return label.substr(0, label.size() - 9);
+  };
+  const std::string zo = "zero_optimization.";
+  const std::int64_t billion = 1'000'000'000;
+  // DeepSpeed: z1_rbs1.0e+09_abs1.0e+09_tmbspg5_gas2. The words are the same; ZeRO stage and batch
+  // come first, and then all by name, because the order of a template differs between versions.
+  CHECK(label_without_hash(with(zero(1, 5, 2), {{zo + "reduce_bucket_size", billion},
+                                                {zo + "allgather_bucket_size", billion}})) ==
+        "z1_gas2_tmbspg5_abs1.0e+09_rbs1.0e+09");
+  // DeepSpeed: z2_abs1.0e+09_ocF_rsF_rbs1.0e+09_cgF_tmbspg11_gas1. The same.
+  const Values second{{zo + "allgather_bucket_size", billion},
+                      {zo + "overlap_comm", false},
+                      {zo + "reduce_scatter", false},
+                      {zo + "reduce_bucket_size", billion},
+                      {zo + "contiguous_gradients", false}};
+  CHECK(label_without_hash(with(zero(2, 11, 1), second)) ==
+        "z2_gas1_tmbspg11_abs1.0e+09_cgF_ocF_rbs1.0e+09_rsF");
+  // DeepSpeed: z3_apF_abs1.0e+09_ocF_rsF_rbs1.0e+09_cgF_tmbspg11_gas1. The same.
+  Values third = second;
+  third.emplace(zo + "allgather_partitions", false);
+  CHECK(label_without_hash(with(zero(3, 11, 1), third)) ==
+        "z3_gas1_tmbspg11_abs1.0e+09_apF_cgF_ocF_rbs1.0e+09_rsF");
+  // Published in 2021: z1_rbs5.0e+07_abs1.0e+09_gas1_tmbspg11, a third order of the same.
+  CHECK(label_without_hash(
+            with(zero(1, 11, 1), {{zo + "reduce_bucket_size", std::int64_t{50'000'000}},
+                                  {zo + "allgather_bucket_size", billion}})) ==
+        "z1_gas1_tmbspg11_abs1.0e+09_rbs5.0e+07");
+  CHECK(label_without_hash(with(zero(3, 1, 1), {{zo + "offload_optimizer.device", "cpu"},
+                                                {zo + "offload_param.pin_memory", true},
+                                                {"env:NCCL_ALGO", "Ring"},
+                                                {"env:OMP_NUM_THREADS", std::int64_t{8}},
+                                                {"arg:--gradient_checkpointing", true}})) ==
+        "z3_gas1_tmbspg1_gcT_NARing_ONT8_oo_dcpu_op_pmT");
 }

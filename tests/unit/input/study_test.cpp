@@ -238,7 +238,6 @@ TEST_CASE("read_study: times and windows have one format", "[input]") {
 TEST_CASE("read_study: a known word that cannot be done yet says what can", "[input]") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"[search]\nstrategy = \"random\"\n", "search.strategy = \"random\""},
-      {"[search]\nstrategy = \"halving\"\n", "search.strategy = \"halving\""},
       {"[search]\nstrategy = \"model\"\n", "search.strategy = \"model\""},
       {"[slurm]\nsubmit = \"step\"\n", "slurm.submit = \"step\""},
   };

@@ -58,6 +58,15 @@ class Past {
     return *this;
   }
 
+  /// An experiment of the knobs stage; 0 = out of memory.
+  Past& tried(const Configuration& configuration, int steps, double throughput) {
+    const Experiment experiment = experiment_of(configuration, Purpose::knobs, 0, steps);
+    experiments_.push_back(experiment);
+    verdicts_.push_back(throughput > 0.0 ? ok(experiment, throughput)
+                                         : failed(experiment, Outcome::gpu_oom));
+    return *this;
+  }
+
   [[nodiscard]] SearchContext context() {
     history_ = History();
     history_.add(manifest_of("01-profile", experiments_), verdicts_);
