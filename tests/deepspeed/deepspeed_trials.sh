@@ -3,8 +3,8 @@
 #
 # deepspeed_trials.sh PROGRAM
 #
-# Runs PROGRAM (deepspeed_trials.cpp) with the Python that has DeepSpeed, by
-# scripts/install-deps.sh, or the one that SLURMTUNE_DEEPSPEED_PYTHON names.
+# Runs PROGRAM (deepspeed_trials.cpp, cluster/study/deepspeed_test.py) with the Python that has
+# DeepSpeed, by scripts/install-deps.sh, or the one that SLURMTUNE_DEEPSPEED_PYTHON names.
 set -euo pipefail
 . "$SLURMTUNE_SOURCE_DIR/tests/support/skip.sh"
 . "$SLURMTUNE_SOURCE_DIR/scripts/deepspeed-version.sh"
