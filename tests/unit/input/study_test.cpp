@@ -374,3 +374,17 @@ TEST_CASE("read_study: a target must be one that can be written", "[input]") {
               .starts_with("study.toml:13: parameter \"b\": "));
   }
 }
+
+TEST_CASE("a site without a queue has many small rounds, unless the study says otherwise",
+          "[input]") {
+  const std::string site = "name = \"here\"\nno_queue = true\n";
+  const std::string config = R"({"train_micro_batch_size_per_gpu": "auto"})";
+  const auto usual = read_texts(deepspeed_study(), config, site);
+  REQUIRE(usual);
+  CHECK(usual->spec.search.width == 3);
+  CHECK(usual->spec.search.rounds == 8);
+  const auto given = read_texts(deepspeed_study("[search]\nwidth = 5\nrounds = 2\n"), config, site);
+  REQUIRE(given);
+  CHECK(given->spec.search.width == 5);
+  CHECK(given->spec.search.rounds == 2);
+}

@@ -183,4 +183,17 @@ TEST_CASE("TrialWatch: a storm of overflows ends a trial, a start with some does
   CHECK(start.meter().summary().step_s->mid == Approx(0.5));
 }
 
+TEST_CASE("watch_rules: only confirm is measured as tightly as the study says", "[runner]") {
+  MeasureSpec measure;
+  measure.interval = 0.02;
+  Experiment experiment;
+  experiment.purpose = Purpose::frontier;
+  CHECK(watch_rules(measure, experiment)->interval == 0.1);
+  experiment.purpose = Purpose::confirm;
+  CHECK(watch_rules(measure, experiment)->interval == 0.02);
+  measure.interval = 0.3;
+  experiment.purpose = Purpose::curve;
+  CHECK(watch_rules(measure, experiment)->interval == 0.3);
+}
+
 }  // namespace slurmtune

@@ -119,3 +119,36 @@ TEST_CASE("confirm: what lost every repeat is given up", "[search]") {
   }
   CHECK(propose_confirm(past->context()).empty());
 }
+
+namespace {
+
+/// The same where a round of experiments waits for nothing.
+std::string without_queue(Measured& past) {
+  past->input.site.no_queue = true;
+  return shown(propose_confirm(past->context()));
+}
+
+}  // namespace
+
+TEST_CASE("confirm: without a queue a round has one repeat of each", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 99.0}, {zero(3, 6), 80.0}});
+  CHECK(without_queue(past) == "z1:4r1 z2:6r1 z0:1r1");
+}
+
+TEST_CASE("confirm: single repeats that differ by less than runs do are repeated, others are not",
+          "[search]") {
+  const std::map<Configuration, double> measured{
+      {zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 99.0}};
+  Measured near(measured);
+  near->repeated(zero(1, 4), 1, 101.0).repeated(zero(2, 6), 1, 99.0).repeated(zero(0, 1), 1, 60.0);
+  CHECK(without_queue(near) == "z1:4r2 z2:6r2");
+  Measured far(measured);
+  far->repeated(zero(1, 4), 1, 110.0).repeated(zero(2, 6), 1, 99.0).repeated(zero(0, 1), 1, 60.0);
+  CHECK(without_queue(far).empty());
+}
+
+TEST_CASE("confirm: a single repeat far below what the search saw is repeated", "[search]") {
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 104.0}});
+  past->repeated(zero(1, 4), 1, 101.0).repeated(zero(2, 6), 1, 70.0).repeated(zero(0, 1), 1, 60.0);
+  CHECK(without_queue(past) == "z1:4r2 z2:6r2");
+}
