@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Launch lines as people type them: the study that each becomes, and its plan.
 
-launches/CASE/line.sh is what stands behind `--`, launches/CASE/variables what its shell knows.
+launches/CASE/line.txt is what stands behind `--`, launches/CASE/variables what its shell knows.
 """
 
 import os
@@ -17,7 +17,7 @@ def words_of(case):
     for line in (case / "variables").read_text().splitlines():
         name, _, value = line.partition("=")
         environment[name] = value
-    line = (case / "line.sh").read_text()
+    line = (case / "line.txt").read_text()
     said = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], env=environment, text=True,
                           capture_output=True, check=True)
     return said.stdout.split("\0")[:-1]
