@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +22,9 @@ Expected<ExitCode> launch(const std::string& directory) {
   spdlog::default_logger()->sinks().front()->set_level(spdlog::level::info);
   SLURMTUNE_TRY(OpenStudy study, open_study(directory, LocalPart::bystander));
   const World world = real_world();
+  // By hand, beside the process that runs the jobs: nothing is known of them here.
+  const bool by_hand = std::getenv("SLURMTUNE_JOB") == nullptr;
+  if (study.is_local() && by_hand) SLURMTUNE_CHECK(check_alone(study));
   if (world.own_job) {
     SLURMTUNE_CHECK(register_own_job(study.autotuner->directory(), world.now,
                                      {.stage = {},

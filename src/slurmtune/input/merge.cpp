@@ -48,6 +48,23 @@ void merge_zero_stages(const Merge& merge) {
   }
 }
 
+/// DeepSpeed's pipeline engine asserts that gradients are not partitioned (runtime/pipe/engine.py).
+Expected<void> leave_out_pipelined_stages(const Merge& merge) {
+  DeepSpeedSpec& deepspeed = *merge.spec.deepspeed;
+  if (merge.spec.parallel.pipeline == 1 || deepspeed.zero_stages.back() < 2) return {};
+  constexpr std::string_view what = "ZeRO 2 and 3 do not work with pipeline parallelism";
+  const Node* ours = merge.key("deepspeed", "zero_stages");
+  const auto& theirs = merge.config.zero_stages;
+  const bool all = deepspeed.zero_stages.size() == 4;
+  if (deepspeed.zero_stages_given && !all) {
+    return fail_at(ours != nullptr ? merge.spec.path : merge.config.path,
+                   ours != nullptr ? ours->line : theirs->line, what, "ask for 0 and 1");
+  }
+  std::erase_if(deepspeed.zero_stages, [](int stage) { return stage >= 2; });
+  merge.note(fmt::format("{}: they are left out", what));
+  return {};
+}
+
 Expected<void> merge_arg_mappings(const Merge& merge) {
   DeepSpeedSpec& deepspeed = *merge.spec.deepspeed;
   deepspeed.arg_mappings = merge.config.arg_mappings;
@@ -180,6 +197,7 @@ Expected<void> merge_ds_config(const Node& study, const DsConfig& config, StudyS
   merge_zero_stages(merge);
   SLURMTUNE_CHECK(merge_arg_mappings(merge));
   SLURMTUNE_CHECK(merge_parallel(merge));
+  SLURMTUNE_CHECK(leave_out_pipelined_stages(merge));
   SLURMTUNE_CHECK(merge_hugging_face(merge));
   SLURMTUNE_CHECK(merge_batch(merge));
   merge_model(merge);

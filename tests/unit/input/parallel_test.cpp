@@ -78,3 +78,13 @@ TEST_CASE("defect 20: the batch is divided among data-parallel ranks, once", "[i
         "(trial.nodes x trial.processes_per_node / [parallel]); write 62 or 64, or change the "
         "ranks");
 }
+
+TEST_CASE("[parallel]: a pipeline leaves ZeRO 2 and 3 out, and refuses them where they are given",
+          "[input]") {
+  const auto all = read_texts(deepspeed_study("[parallel]\npipeline = 2\n"), std::string("{}"));
+  REQUIRE(message_of(all) == "accepted");
+  CHECK(all->spec.deepspeed->zero_stages == std::vector<int>{0, 1});
+  CHECK(message_of(read_texts(deepspeed_study("[parallel]\npipeline = 2\n"),
+                              "{\"zero_optimization\":\n{\"stage\": [1, 2]}}"))
+            .starts_with("ds_config.json:2: ZeRO 2 and 3 do not work with pipeline parallelism"));
+}

@@ -18,7 +18,10 @@ ModelStates model_states(double params, double trainable, int zero_stage,
   const auto parts = static_cast<double>(layout.tensor * layout.pipeline);
   ModelStates states{params * bytes.parameters / parts, trainable * bytes.gradients / parts,
                      trainable * bytes.optimizer / parts};
-  if (zero_stage >= 1) states.optimizer /= ranks;
+  // Without ZeRO, DeepSpeed's BF16_Optimizer partitions its masters and states all the same.
+  const bool bf16_optimizer =
+      zero_stage == 0 && setup.precision == Precision::bf16 && bytes.gradients > 2.0;
+  if (zero_stage >= 1 || bf16_optimizer) states.optimizer /= ranks;
   if (zero_stage >= 2 && setup.gradient_sync == GradientSync::each) states.gradients /= ranks;
   if (zero_stage >= 3) states.parameters /= ranks;
   if (setup.optimizer_states != Placement::gpu) {

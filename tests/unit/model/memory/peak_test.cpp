@@ -257,3 +257,15 @@ TEST_CASE("gpu_memory_named: by model, size and the vendor's whole name", "[mode
     CHECK_FALSE(parse_bytes(wrong));
   }
 }
+
+TEST_CASE("model_states: bf16 without ZeRO has its optimizer's part partitioned all the same",
+          "[model]") {
+  ParallelLayout layout;
+  layout.nodes = 8;
+  TrainingSetup setup;
+  setup.precision = Precision::bf16;
+  // DeepSpeed's BF16_Optimizer: 2 of parameters, 4 of gradients, (4 + 8) / 8 of masters and Adam.
+  CHECK(model_states(1e9, 1e9, 0, layout, setup).total() == Approx(7.5e9));
+  setup.precision = Precision::fp16;
+  CHECK(model_states(1e9, 1e9, 0, layout, setup).total() == Approx(16e9));
+}
