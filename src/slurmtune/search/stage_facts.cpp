@@ -221,7 +221,10 @@ Boundary StageFacts::boundary() const {
     };
   }
   const std::int64_t smallest = admissible.empty() ? 1 : admissible.front();
-  return Boundary({.smallest = smallest, .fits = fits, .fails = fails}, std::move(model));
+  // Where the node's memory ends first, it is that boundary which is searched for.
+  std::optional<std::int64_t> first_failure = fails;
+  if (fails_host) first_failure = std::min(fails.value_or(*fails_host), *fails_host);
+  return Boundary({.smallest = smallest, .fits = fits, .fails = first_failure}, std::move(model));
 }
 
 Expectation StageFacts::expect(std::int64_t micro_batch, std::int64_t accumulation) const {

@@ -100,3 +100,23 @@ TEST_CASE("frontier: the same past gives the same proposals", "[search]") {
   Past past = profiled(deepspeed_input());
   CHECK(propose_frontier(past.context(), 8) == propose_frontier(past.context(), 8));
 }
+
+TEST_CASE("frontier: what exceeds the node's memory bounds the search as a GPU's end does",
+          "[search]") {
+  // Probes had gone down by one from what failed, since the belief knew of GPUs only.
+  StageFacts facts;
+  for (std::int64_t micro_batch = 1; micro_batch <= 64; ++micro_batch) {
+    facts.admissible.push_back(micro_batch);
+    facts.unasked.push_back(micro_batch);
+  }
+  facts.fits = 16;
+  facts.fails_host = 36;
+  CHECK(facts.boundary().survival(36) == 0.0);
+  const auto host = facts.boundary().probes(facts.between(), 1);
+  REQUIRE(host.size() == 1);
+  CHECK(host.front() > 17);
+  CHECK(host.front() < 30);
+  facts.fails = 36;
+  facts.fails_host.reset();
+  CHECK(facts.boundary().probes(facts.between(), 1) == host);
+}
