@@ -11,14 +11,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-LaunchLine parsed(std::string_view line) {
-  const auto words = words_of(line);
-  auto result = parse_launch_line(words);
-  INFO(line);
-  if (!result) FAIL(result.error().message);
-  return *result;
-}
-
 std::string error_of(std::string_view line) {
   const auto words = words_of(line);
   const auto result = parse_launch_line(words);

@@ -13,17 +13,9 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-LaunchLine line_of(std::string_view text) {
-  const auto words = words_of(text);
-  auto line = parse_launch_line(words);
-  INFO(text);
-  if (!line) FAIL(line.error().message);
-  return *line;
-}
-
 /// `nodes x processes`, or the error.
 std::string resources(std::string_view text, const LaunchPlace& place = {}) {
-  const auto found = launch_resources(line_of(text), place);
+  const auto found = launch_resources(parsed(text), place);
   if (!found) return found.error().message;
   std::string result =
       std::to_string(found->nodes) + "x" + std::to_string(found->processes_per_node);
@@ -37,7 +29,7 @@ LaunchPlace with_hosts(std::string text) {
 }
 
 LaunchStudy study_of(std::string_view text, StudyMode mode = StudyMode::tune) {
-  const LaunchLine line = line_of(text);
+  const LaunchLine line = parsed(text);
   const auto found = launch_resources(line, {});
   REQUIRE(found);
   LaunchStudyRequest request;
@@ -123,7 +115,7 @@ TEST_CASE("launch_resources: where the line says nothing, the place does", "[inp
   CHECK(resources("deepspeed --num_gpus 2 train.py", place) == "1x2");
   place.visible_devices = "0,1,5";
   CHECK(resources("deepspeed --num_nodes 1 train.py", place) == "1x3");
-  const auto assumed = launch_resources(line_of("deepspeed train.py"), {});
+  const auto assumed = launch_resources(parsed("deepspeed train.py"), {});
   REQUIRE(assumed);
   CHECK_THAT(joined(assumed->notes), Contains("one process on each node is assumed"));
 }
@@ -228,7 +220,7 @@ TEST_CASE("launch_study: a name is made of what may stand in one", "[input]") {
 
 TEST_CASE("launch_study: a line without a DeepSpeed config is refused", "[input]") {
   const auto error = [](std::string_view text) {
-    const auto study = launch_study(line_of(text), {}, {});
+    const auto study = launch_study(parsed(text), {}, {});
     REQUIRE_FALSE(study);
     return study.error().message;
   };

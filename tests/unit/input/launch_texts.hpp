@@ -5,6 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "slurmtune/input/launch_line.hpp"
+
+#include "tests/support/catch.hpp"
+
 namespace slurmtune {
 
 /// The words of a line without quotes.
@@ -16,6 +20,14 @@ inline std::vector<std::string> words_of(std::string_view line) {
     line.remove_prefix(line.size() == word.size() ? word.size() : word.size() + 1);
   }
   return words;
+}
+
+/// What is understood of a line without quotes, which must be understood.
+inline LaunchLine parsed(std::string_view line) {
+  auto result = parse_launch_line(words_of(line));
+  INFO(line);
+  if (!result) FAIL(result.error().message);
+  return *result;
 }
 
 }  // namespace slurmtune
