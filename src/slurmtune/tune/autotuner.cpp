@@ -42,7 +42,7 @@ Expected<Autotuner> Autotuner::open(StudyDirectory directory, TuningExecutor& ex
 }
 
 Expected<StudyState> Autotuner::advance(const Intent& intent) {
-  live_jobs_.reset();
+  queue_.reset();
   settled_ = false;
   for (int i = 0; i < actions_max; ++i) {
     SLURMTUNE_TRY(const StudyView view, look(Queue::ask));
@@ -105,26 +105,31 @@ Expected<StudyView> Autotuner::look(Queue queue) {
 }
 
 Expected<void> Autotuner::ask_queue(StudyView& view) {
-  if (!live_jobs_) {
-    std::vector<JobId> jobs;
-    for (const JobRecord& job : view.state.jobs) {
-      if (job.job) jobs.push_back({*job.job});
-    }
-    live_jobs_.emplace();
+  std::vector<JobId> jobs;
+  for (const JobRecord& job : view.state.jobs) {
+    if (job.job) jobs.push_back({*job.job});
+  }
+  // The old answer says nothing of a job that another process has submitted meanwhile.
+  const bool answered = queue_ && std::all_of(jobs.begin(), jobs.end(), [&](JobId job) {
+                          return queue_->asked.contains(job.number);
+                        });
+  if (!answered) {
+    queue_.emplace();
+    for (const JobId job : jobs) queue_->asked.insert(job.number);
     if (!jobs.empty()) {
       const auto reports = executor_->report(jobs);
       if (!reports) {
         // Much can be done without the queue; `decide` says so where it cannot.
         say(reports.error().message);
-        live_jobs_.reset();
+        queue_.reset();
         return {};
       }
       for (const JobReport& report : *reports) {
-        if (!is_over(report.state)) live_jobs_->insert(report.job.number);
+        if (!is_over(report.state)) queue_->live.insert(report.job.number);
       }
     }
   }
-  view.live_jobs = live_jobs_;
+  view.live_jobs = queue_->live;
   return {};
 }
 
@@ -166,7 +171,10 @@ Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
     }
     return tl::unexpected<Error>(job.error());
   }
-  if (live_jobs_) live_jobs_->insert(job->number);
+  if (queue_) {
+    queue_->asked.insert(job->number);
+    queue_->live.insert(job->number);
+  }
   SLURMTUNE_CHECK(register_job(journal_, world_.now,
                                {.name = request.name,
                                 .stage = action.stage,
@@ -195,7 +203,7 @@ Expected<void> Autotuner::act(const StudyView& view, const LookUpJob& action) {
                                 .job = found->number,
                                 .first_slice = intent->first_slice,
                                 .tasks = intent->tasks}));
-  live_jobs_.reset();
+  queue_.reset();
   return {};
 }
 
@@ -274,7 +282,7 @@ Expected<void> Autotuner::act(const StudyView& view, const ReleaseStage& action)
 Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
   if (action.first == 0) {
     SLURMTUNE_CHECK(executor_->cancel({action.job}));
-    if (live_jobs_) live_jobs_->erase(action.job);
+    if (queue_) queue_->live.erase(action.job);
   } else {
     SLURMTUNE_CHECK(executor_->cancel_tasks({action.job}, action.first, action.end));
   }
@@ -284,7 +292,7 @@ Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
 
 Expected<void> Autotuner::act(const StudyView& /*view*/, const CancelJob& action) {
   SLURMTUNE_CHECK(executor_->cancel({action.job}));
-  if (live_jobs_) live_jobs_->erase(action.job);
+  if (queue_) queue_->live.erase(action.job);
   return {};
 }
 

@@ -73,7 +73,11 @@ class Autotuner {
   World world_;
   Journal journal_;
   /// The last answer of the batch system, kept up to date with what this process did since.
-  std::optional<std::set<std::int64_t>> live_jobs_;
+  struct QueueAnswer {
+    std::set<std::int64_t> asked;  ///< jobs that it speaks of
+    std::set<std::int64_t> live;   ///< those of them that are not over
+  };
+  std::optional<QueueAnswer> queue_;
   bool settled_ = false;
 };
 

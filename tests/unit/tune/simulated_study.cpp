@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -118,7 +119,10 @@ Expected<StudyState> SimulatedStudy::process(const Intent& intent,
   options.now = [this] { return clock_.now(); };
   TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_), options);
   World world;
-  world.now = [this] { return clock_.now(); };
+  world.now = [this] {
+    if (const auto other = std::exchange(before_deciding, {})) other();
+    return clock_.now();
+  };
   world.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
   // Processes run one after another here: whoever left an intent behind is gone.
   world.is_dead = [](const std::string&) { return true; };

@@ -50,8 +50,9 @@ class SimulatedStudy {
   [[nodiscard]] std::map<ExperimentId, int> runs() const { return runs_; }
 
   // Faults.
-  std::int64_t die_after_event = 0;  ///< the process that wins this event dies; 0 = none
-  std::set<std::string> dead_jobs;   ///< jobs (by stage-kind) that die without doing anything
+  std::int64_t die_after_event = 0;       ///< the process that wins this event dies; 0 = none
+  std::set<std::string> dead_jobs;        ///< jobs (by stage-kind) that die without doing anything
+  std::function<void()> before_deciding;  ///< called once, after a process has looked
   Trial trial = model_trial;
   FakeClusterOptions cluster_options;
 

@@ -80,6 +80,14 @@ TEST_CASE("the whole graph is submitted at once, and a second submit changes not
   CHECK(study.cluster().submitted().size() == 2 * stages + 1);
 }
 
+TEST_CASE("of two that submit at once, none submits what the other has submitted", "[tune]") {
+  SimulatedStudy study;
+  // The other does all its work between our look at the queue and what we decide from it.
+  study.before_deciding = [&] { REQUIRE(study.process({Role::resume, 0})); };
+  REQUIRE(study.process({Role::resume, 0}));
+  CHECK(study.cluster().submitted().size() == 2 * study.view().plan.stages.size() + 1);
+}
+
 TEST_CASE("a study whose processes are killed after any event ends with the same winner",
           "[tune]") {
   std::int64_t events = 0;
