@@ -38,6 +38,45 @@ struct Merge {
   }
 };
 
+/// What trial.command gives the flag that a key of the config is mapped to.
+struct MappedFlag {
+  std::string flag;
+  std::int64_t value = 0;
+  int line = 1;  ///< of study.toml
+};
+
+/// The number behind the flag that `key` is mapped to; none if nothing maps it, the flag is not
+/// there, or it holds a placeholder. Errors: it is no whole number from `least` to `most`.
+struct MappedRange {
+  std::int64_t least = 1;
+  std::int64_t most = 1'000'000'000;
+};
+[[nodiscard]] Expected<std::optional<MappedFlag>> mapped_flag(const Merge& merge,
+                                                              std::string_view key,
+                                                              MappedRange range = {});
+
+/// The value of a key: the config's, else its flag's. Where both say something else, the config
+/// counts, a note says so, and the flag follows in every experiment. Megatron-DeepSpeed reads both,
+/// each in another place (the flag for its data, the key for the engine): there it is an error.
+[[nodiscard]] Expected<std::optional<std::int64_t>> mapped_or_config(
+    const Merge& merge, std::string_view key, const std::optional<Located<std::int64_t>>& theirs);
+
+/// The user's own global batch, and what says so.
+struct TrainBatch {
+  std::int64_t value = 0;
+  std::string said;  ///< `train_batch_size = 64`, `--global-batch-size 64`
+  std::string path;
+  int line = 1;
+
+  [[nodiscard]] std::string where() const { return fmt::format("{}:{}", path, line); }
+  [[nodiscard]] std::string name() const { return said.substr(0, said.find(' ')); }
+};
+[[nodiscard]] Expected<std::optional<TrainBatch>> train_batch_of(const Merge& merge);
+
+/// Puts the ZeRO stage of a flag that is mapped to it into spec.deepspeed: the stage that the
+/// user's own training has.
+[[nodiscard]] Expected<void> merge_mapped_stage(const Merge& merge);
+
 /// For messages: `[1, 2]`.
 std::string joined(const auto& numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <charconv>
 
 #include "slurmtune/input/hugging_face.hpp"
 #include "slurmtune/input/merge.hpp"
@@ -9,46 +8,7 @@ namespace slurmtune {
 
 namespace {
 
-/// The integer that the user's command gives a mapped key; none if the flag is not there, or holds
-/// a placeholder.
-Expected<std::optional<std::int64_t>> mapped_value(const Merge& merge, std::string_view key) {
-  const auto& mappings = merge.spec.deepspeed->arg_mappings;
-  const auto mapping = mappings.find(std::string(key));
-  if (mapping == mappings.end()) return std::nullopt;
-  const auto flag = find_flag(merge.spec.trial.command, mapping->second);
-  if (!flag || flag->value.find('{') != std::string::npos) return std::nullopt;
-  std::int64_t value = 0;
-  const char* end = flag->value.data() + flag->value.size();
-  const auto [stopped, problem] = std::from_chars(flag->value.data(), end, value);
-  if (problem != std::errc{} || stopped != end || value < 1 || value > 1'000'000'000) {
-    const int line = merge.key("trial", "command")->items.at(flag->index).line;
-    return fail_at(merge.spec.path, line,
-                   fmt::format("trial.command gives {} \"{}\", which is not a positive integer",
-                               mapping->second, flag->value),
-                   "write the number (the command is an argv, no shell expands it)");
-  }
-  return value;
-}
-
-/// What the config leaves open, the flag says; where both say something else, the config counts.
-Expected<void> take_mapped(const Merge& merge, std::string_view key,
-                           const std::optional<Located<std::int64_t>>& in_config,
-                           std::optional<std::int64_t>& value) {
-  SLURMTUNE_TRY(const auto mapped, mapped_value(merge, key));
-  if (!in_config) {
-    value = mapped;
-    return {};
-  }
-  value = in_config->value;
-  if (!mapped || *mapped == *value) return {};
-  merge.note(fmt::format(
-      "{} = {} of {}:{} is the user's own, not {} {} of trial.command; the flag is kept in step",
-      key, *value, merge.config.path, in_config->line,
-      merge.spec.deepspeed->arg_mappings.at(std::string(key)), *mapped));
-  return {};
-}
-
-Expected<void> merge_global_batch(const Merge& merge) {
+Expected<void> merge_global_batch(const Merge& merge, const std::optional<TrainBatch>& train) {
   BatchSpec& batch = merge.spec.batch;
   const DsConfig& config = merge.config;
   const Node* global = merge.key("batch", "global");
@@ -62,22 +22,20 @@ Expected<void> merge_global_batch(const Merge& merge) {
   if (constant) {
     batch.global = global->as_integer();
     batch.where = merge.where(global->line);
-    if (config.train_batch && config.train_batch->value != *batch.global) {
-      merge.note_study_wins(fmt::format("batch.global = {}", *batch.global),
-                            fmt::format("train_batch_size = {}", config.train_batch->value),
-                            config.train_batch->line);
+    if (train && train->value != *batch.global) {
+      merge.note(fmt::format("batch.global = {} of {} is used, not {} of {}", *batch.global,
+                             merge.spec.path, train->said, train->where()));
     }
-  } else if (global == nullptr && config.train_batch) {
+  } else if (global == nullptr && train) {
     if (max_global != nullptr) {
-      return fail_at(merge.spec.path, max_global->line,
-                     fmt::format("batch.max_global contradicts train_batch_size of {}:{}",
-                                 config.path, config.train_batch->line),
-                     "remove it, or write global = \"free\"");
+      return fail_at(
+          merge.spec.path, max_global->line,
+          fmt::format("batch.max_global contradicts {} of {}", train->name(), train->where()),
+          "remove it, or write global = \"free\"");
     }
-    batch.global = config.train_batch->value;
-    batch.where = fmt::format("{}:{}", config.path, config.train_batch->line);
-    merge.note(fmt::format("the global batch is constant: train_batch_size = {} of {}:{}",
-                           *batch.global, config.path, config.train_batch->line));
+    batch.global = train->value;
+    batch.where = train->where();
+    merge.note(fmt::format("the global batch is constant: {} of {}", train->said, train->where()));
   }
   const auto& theirs = config.max_train_batch;
   if (batch.global) {
@@ -139,20 +97,21 @@ Expected<void> merge_floor(const Merge& merge) {
 }
 
 /// Whether the global batch can be divided among the ranks at all.
-Expected<void> check_global_batch(const Merge& merge) {
+Expected<void> check_global_batch(const Merge& merge, const std::optional<TrainBatch>& train) {
   const BatchSpec& batch = merge.spec.batch;
   const std::int64_t ranks = merge.spec.data_parallel();
-  const auto fail = [&](const Node* ours, const std::optional<Located<std::int64_t>>& theirs,
-                        std::string_view what, std::string_view remedy) {
+  const auto fail = [&](const Node* ours, std::string_view path, int line, std::string_view what,
+                        std::string_view remedy) {
     if (ours != nullptr && ours->is_number())
       return fail_at(merge.spec.path, ours->line, what, remedy);
-    return fail_at(merge.config.path, theirs ? theirs->line : 1, what, remedy);
+    return fail_at(path, line, what, remedy);
   };
   if (batch.global && *batch.global % ranks != 0) {
     const std::int64_t below = *batch.global / ranks * ranks;
     const std::string nearest =
         below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
-    return fail(merge.key("batch", "global"), merge.config.train_batch,
+    return fail(merge.key("batch", "global"), train ? train->path : merge.spec.path,
+                train ? train->line : 1,
                 fmt::format("the global batch {} is not a multiple of the {} (trial.nodes x "
                             "trial.processes_per_node{})",
                             *batch.global, ranks_text(merge.spec),
@@ -160,7 +119,8 @@ Expected<void> check_global_batch(const Merge& merge) {
                 fmt::format("write {}, or change the ranks", nearest));
   }
   if (batch.max_global && *batch.max_global < ranks) {
-    return fail(merge.key("batch", "max_global"), merge.config.max_train_batch,
+    const auto& theirs = merge.config.max_train_batch;
+    return fail(merge.key("batch", "max_global"), merge.config.path, theirs ? theirs->line : 1,
                 fmt::format("no global batch up to {} can be divided among {}", *batch.max_global,
                             ranks_text(merge.spec)),
                 fmt::format("write at least {}", ranks));
@@ -205,23 +165,21 @@ Expected<void> merge_micro_batches(const Merge& merge) {
 
 // What the user's own training has: DeepSpeed's batch arithmetic (runtime/config.py),
 // train_batch_size = micro-batch x accumulation x data-parallel ranks.
-Expected<void> merge_user_batch(const Merge& merge) {
+Expected<void> merge_user_batch(const Merge& merge, const std::optional<TrainBatch>& given) {
   DeepSpeedSpec& deepspeed = *merge.spec.deepspeed;
   const DsConfig& config = merge.config;
   const std::int64_t ranks = merge.spec.data_parallel();
-  std::optional<std::int64_t> micro;
-  std::optional<std::int64_t> accumulation;
-  SLURMTUNE_CHECK(take_mapped(merge, micro_batch_key, config.micro_batch, micro));
-  SLURMTUNE_CHECK(take_mapped(merge, accumulation_key, config.accumulation, accumulation));
-  if (config.train_batch) {
-    const std::int64_t train = config.train_batch->value;
+  SLURMTUNE_TRY(auto micro, mapped_or_config(merge, micro_batch_key, config.micro_batch));
+  SLURMTUNE_TRY(auto accumulation, mapped_or_config(merge, accumulation_key, config.accumulation));
+  if (given) {
+    const std::int64_t train = given->value;
     if (!micro && !accumulation) accumulation = 1;
     const std::int64_t known = micro.value_or(1) * accumulation.value_or(1) * ranks;
     const bool both = micro && accumulation;
     if (train % known != 0 || (both && train != known)) {
       return fail_at(
-          config.path, config.train_batch->line,
-          fmt::format("train_batch_size {} is not micro-batch {} x accumulation {} x {}", train,
+          given->path, given->line,
+          fmt::format("{} {} is not micro-batch {} x accumulation {} x {}", given->name(), train,
                       micro ? std::to_string(*micro) : "?",
                       accumulation ? std::to_string(*accumulation) : "?", ranks_text(merge.spec)),
           "correct one of them, or remove one");
@@ -244,10 +202,11 @@ Expected<void> merge_user_batch(const Merge& merge) {
 }  // namespace
 
 Expected<void> merge_batch(const Merge& merge) {
-  SLURMTUNE_CHECK(merge_global_batch(merge));
-  SLURMTUNE_CHECK(check_global_batch(merge));
+  SLURMTUNE_TRY(const std::optional<TrainBatch> train, train_batch_of(merge));
+  SLURMTUNE_CHECK(merge_global_batch(merge, train));
+  SLURMTUNE_CHECK(check_global_batch(merge, train));
   SLURMTUNE_CHECK(merge_micro_batches(merge));
-  SLURMTUNE_CHECK(merge_user_batch(merge));
+  SLURMTUNE_CHECK(merge_user_batch(merge, train));
   return merge_floor(merge);
 }
 

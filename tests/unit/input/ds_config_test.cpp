@@ -179,6 +179,71 @@ TEST_CASE("ds_config: a Trainer's own flags are kept in step with \"auto\"", "[i
   CHECK(has_note(input, "agree with the config in every experiment"));
 }
 
+TEST_CASE("ds_config: what the config leaves open, the flags of arg_mappings say", "[input]") {
+  // 8 ranks.
+  const std::string mappings =
+      "arg_mappings = { \"train_batch_size\" = \"--global\", train_micro_batch_size_per_gpu = "
+      "\"--micro\", \"zero_optimization.stage\" = \"--zero\" }\n";
+  const std::string command =
+      R"("t.py", "{ds_config}", "--zero", "1", "--micro=4", "--global", "64")";
+  const auto open = with_config("{}", mappings, command);
+  REQUIRE(message_of(open) == "accepted");
+  CHECK(open->spec.deepspeed->zero_stage == 1);
+  CHECK(open->spec.deepspeed->micro_batch == 4);
+  CHECK(open->spec.deepspeed->gradient_accumulation == 2);
+  CHECK(open->spec.batch.global == 64);
+  CHECK(open->spec.batch.where == "study.toml:6");
+  CHECK(open->spec.deepspeed->zero_stages == std::vector<int>{0, 1, 2, 3});
+  CHECK(has_note(open, "--zero 1 of trial.command is where the training stands"));
+  CHECK(has_note(open, "the global batch is constant: --global 64 of study.toml:6"));
+  // Of a list the flag says which; the study's own key wins.
+  const auto listed = with_config("{\"zero_optimization\": {\"stage\": [0, 1]}}",
+                                  mappings + "[batch]\nglobal = 96\n", command);
+  REQUIRE(message_of(listed) == "accepted");
+  CHECK(listed->spec.deepspeed->zero_stage == 1);
+  CHECK(listed->spec.deepspeed->zero_stages == std::vector<int>{0, 1});
+  CHECK(listed->spec.batch.global == 96);
+  CHECK(
+      has_note(listed, "batch.global = 96 of study.toml is used, not --global 64 of study.toml:6"));
+  // Where both say something, the config counts.
+  const auto both = with_config(
+      "{\n\"train_batch_size\": 32,\n\"zero_optimization\": {\"stage\": 2}}", mappings, command);
+  REQUIRE(message_of(both) == "accepted");
+  CHECK(both->spec.deepspeed->zero_stage == 2);
+  CHECK(both->spec.batch.global == 32);
+  CHECK(has_note(both,
+                 "train_batch_size = 32 of ds_config.json:2 is the user's own, not --global 64"));
+  CHECK(has_note(both, "zero_optimization.stage = 2 of ds_config.json:3 is the user's own, not"));
+}
+
+TEST_CASE("ds_config: flags of arg_mappings that cannot be meant are named by their line",
+          "[input]") {
+  const auto error = [](const std::string& config, const std::string& flags) {
+    return message_of(
+        with_config(config,
+                    "arg_mappings = { \"train_batch_size\" = \"--global-batch-size\", "
+                    "train_micro_batch_size_per_gpu = \"--micro-batch-size\", "
+                    "\"zero_optimization.stage\" = \"--zero-stage\" }\n",
+                    R"("t.py", "{ds_config}", )" + flags));
+  };
+  CHECK(error("{}", R"("--zero-stage", "4")")
+            .starts_with("study.toml:6: trial.command gives --zero-stage \"4\", which is not an "
+                         "integer from 0 to 3"));
+  CHECK(error("{}", R"("--global-batch-size", "60")")
+            .starts_with("study.toml:6: the global batch 60 is not a multiple of the 8 ranks"));
+  CHECK(error("{}", R"("--global-batch-size", "64", "--micro-batch-size", "3")")
+            .starts_with("study.toml:6: --global-batch-size 64 is not micro-batch 3 x"));
+  // Megatron-DeepSpeed reads flag and key, each for something else.
+  CHECK(error("{\n\"zero_optimization\": {\"stage\": 2}}", R"("--zero-stage", "1")") ==
+        "ds_config.json:2: zero_optimization.stage = 2 contradicts --zero-stage 1 of trial.command "
+        "(study.toml:6): the training reads both; make them equal, or take the key out here");
+  CHECK(error("{\"train_batch_size\": 64}", R"("--global-batch-size=128")")
+            .starts_with("ds_config.json:1: train_batch_size = 64 contradicts"));
+  CHECK(error("{\"train_micro_batch_size_per_gpu\": 2}", R"("--micro-batch-size", "4")")
+            .starts_with("ds_config.json:1: train_micro_batch_size_per_gpu = 2 contradicts"));
+  CHECK(error("{\"train_batch_size\": 64}", R"("--global-batch-size=64")") == "accepted");
+}
+
 TEST_CASE("ds_config: what is wrong in it is named by its own line", "[input]") {
   CHECK(message_of(with_config("[]")).starts_with("ds_config.json:1: a DeepSpeed config must be"));
   CHECK(message_of(with_config("{\n\"zero_optimization\": true}"))

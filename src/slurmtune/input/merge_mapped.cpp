@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// What trial.command gives the flags of deepspeed.arg_mappings: the user's own values, which the
+// baseline has where the config leaves them open.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "slurmtune/input/merge.hpp"
+
+namespace slurmtune {
+
+namespace {
+
+constexpr std::string_view stage_key = "zero_optimization.stage";
+
+/// Flags of Megatron-DeepSpeed that stand beside a key of its config.
+/// Source: Megatron-DeepSpeed, megatron/arguments.py and training.py.
+bool must_agree(std::string_view flag) {
+  constexpr std::array<std::string_view, 3> flags{"--micro-batch-size", "--global-batch-size",
+                                                  "--zero-stage"};
+  return std::ranges::find(flags, flag) != flags.end();
+}
+
+/// A key of the config and its flag say something else: `said` of the config's `line`.
+Expected<void> disagreement(const Merge& merge, const MappedFlag& mapped, std::string_view said,
+                            int line) {
+  if (!must_agree(mapped.flag)) {
+    merge.note(
+        fmt::format("{} of {}:{} is the user's own, not {} {} of trial.command; the flag is kept "
+                    "in step",
+                    said, merge.config.path, line, mapped.flag, mapped.value));
+    return {};
+  }
+  return fail_at(merge.config.path, line,
+                 fmt::format("{} contradicts {} {} of trial.command ({}): the training reads both",
+                             said, mapped.flag, mapped.value, merge.where(mapped.line)),
+                 "make them equal, or take the key out here");
+}
+
+}  // namespace
+
+Expected<std::optional<MappedFlag>> mapped_flag(const Merge& merge, std::string_view key,
+                                                MappedRange range) {
+  const auto& mappings = merge.spec.deepspeed->arg_mappings;
+  const auto mapping = mappings.find(std::string(key));
+  if (mapping == mappings.end()) return std::nullopt;
+  const auto flag = find_flag(merge.spec.trial.command, mapping->second);
+  if (!flag || flag->value.find('{') != std::string::npos) return std::nullopt;
+  MappedFlag mapped{mapping->second, 0, merge.key("trial", "command")->items.at(flag->index).line};
+  const char* end = flag->value.data() + flag->value.size();
+  const auto [stopped, problem] = std::from_chars(flag->value.data(), end, mapped.value);
+  if (problem == std::errc{} && stopped == end && mapped.value >= range.least &&
+      mapped.value <= range.most) {
+    return mapped;
+  }
+  const std::string kind = range.least == 1
+                               ? "a positive integer"
+                               : fmt::format("an integer from {} to {}", range.least, range.most);
+  return fail_at(
+      merge.spec.path, mapped.line,
+      fmt::format("trial.command gives {} \"{}\", which is not {}", mapped.flag, flag->value, kind),
+      "write the number (the command is an argv, no shell expands it)");
+}
+
+Expected<std::optional<std::int64_t>> mapped_or_config(
+    const Merge& merge, std::string_view key, const std::optional<Located<std::int64_t>>& theirs) {
+  SLURMTUNE_TRY(const auto mapped, mapped_flag(merge, key));
+  if (!theirs) return mapped ? std::optional(mapped->value) : std::nullopt;
+  if (mapped && mapped->value != theirs->value) {
+    SLURMTUNE_CHECK(
+        disagreement(merge, *mapped, fmt::format("{} = {}", key, theirs->value), theirs->line));
+  }
+  return theirs->value;
+}
+
+Expected<std::optional<TrainBatch>> train_batch_of(const Merge& merge) {
+  SLURMTUNE_TRY(const auto value,
+                mapped_or_config(merge, train_batch_key, merge.config.train_batch));
+  if (!value) return std::nullopt;
+  if (const auto& theirs = merge.config.train_batch) {
+    return TrainBatch{*value, fmt::format("{} = {}", train_batch_key, *value), merge.config.path,
+                      theirs->line};
+  }
+  SLURMTUNE_TRY(const auto mapped, mapped_flag(merge, train_batch_key));
+  return TrainBatch{*value, fmt::format("{} {}", mapped->flag, *value), merge.spec.path,
+                    mapped->line};
+}
+
+Expected<void> merge_mapped_stage(const Merge& merge) {
+  constexpr MappedRange stages{.least = 0, .most = 3};
+  SLURMTUNE_TRY(const auto mapped, mapped_flag(merge, stage_key, stages));
+  if (!mapped) return {};
+  DeepSpeedSpec& deepspeed = *merge.spec.deepspeed;
+  const auto& theirs = merge.config.zero_stages;
+  const int stage = static_cast<int>(mapped->value);
+  if (theirs && std::ranges::find(theirs->value, stage) == theirs->value.end()) {
+    const std::string said =
+        theirs->value.size() == 1 ? std::to_string(theirs->value.front()) : joined(theirs->value);
+    return disagreement(merge, *mapped, fmt::format("{} = {}", stage_key, said), theirs->line);
+  }
+  if (stage >= 2 && merge.spec.parallel.pipeline > 1) {
+    return fail_at(merge.spec.path, mapped->line,
+                   fmt::format("{} {} of trial.command: ZeRO 2 and 3 do not work with pipeline "
+                               "parallelism",
+                               mapped->flag, stage),
+                   "write 0 or 1");
+  }
+  // Of a list, which is no DeepSpeed config, the flag says which one the training has.
+  deepspeed.zero_stage = stage;
+  if (!deepspeed.zero_stages_given) {
+    merge.note(
+        fmt::format("{} {} of trial.command is where the training stands; all ZeRO stages "
+                    "are tried (deepspeed.zero_stages = {} keeps it)",
+                    mapped->flag, stage, stage));
+  }
+  return {};
+}
+
+}  // namespace slurmtune
