@@ -15,14 +15,13 @@ constexpr FlagArity one = FlagArity::one;
 constexpr FlagArity two = FlagArity::two;
 
 constexpr std::string_view own_rendezvous = "slurmtune chooses address and port for every trial";
-constexpr std::string_view own_start = "slurmtune starts the processes itself, without ssh";
-constexpr std::string_view own_logs = "slurmtune keeps the output of every trial";
-constexpr std::string_view own_binding =
-    "cores are bound by the launcher of the trials; see docs/user/trials.md";
+constexpr std::string_view own_start = why_own_start;
+constexpr std::string_view own_logs = why_own_logs;
+constexpr std::string_view own_binding = why_own_binding;
 constexpr std::string_view elastic =
     "elastic training changes its number of processes by itself, and a trial has a fixed one; "
     "remove it and give --num_nodes";
-constexpr std::string_view in_slurm = "write it into [slurm] sbatch_options of the study";
+constexpr std::string_view in_slurm = why_in_slurm;
 constexpr std::string_view into_config =
     "write it into a DeepSpeed config, and give that with --deepspeed_config_file";
 
@@ -147,97 +146,14 @@ constexpr std::array accelerate_flags{
     LauncherFlag{"--cpu", none, silent},
 };
 
-// mpirun(1) of Open MPI 4.1; mpiexec.hydra of MPICH and Intel MPI.
-constexpr std::array mpi_flags{
-    LauncherFlag{"-n", one, processes},
-    LauncherFlag{"-np", one, processes},
-    LauncherFlag{"--np", one, processes},
-    LauncherFlag{"-c", one, processes},
-    LauncherFlag{"-N", one, processes_per_node},
-    LauncherFlag{"-npernode", one, processes_per_node},
-    LauncherFlag{"--npernode", one, processes_per_node},
-    LauncherFlag{"-ppn", one, processes_per_node},
-    LauncherFlag{"-perhost", one, processes_per_node},
-    LauncherFlag{"-hostfile", one, hostfile},
-    LauncherFlag{"--hostfile", one, hostfile},
-    LauncherFlag{"-machinefile", one, hostfile},
-    LauncherFlag{"--machinefile", one, hostfile},
-    LauncherFlag{"-x", one, assign},
-    LauncherFlag{"-env", two, assign},
-    LauncherFlag{"-genv", two, assign},
-    LauncherFlag{"-genvall", none, silent},
-    LauncherFlag{"-H", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"-host", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"--host", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"-hosts", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"-mca", two, dropped, "set OMPI_MCA_… in trial.env, or trial_launch of the site"},
-    LauncherFlag{"--mca", two, dropped, "set OMPI_MCA_… in trial.env, or trial_launch of the site"},
-    LauncherFlag{"-bind-to", one, dropped, own_binding},
-    LauncherFlag{"--bind-to", one, dropped, own_binding},
-    LauncherFlag{"-map-by", one, dropped, own_binding},
-    LauncherFlag{"--map-by", one, dropped, own_binding},
-    LauncherFlag{"--rank-by", one, dropped, own_binding},
-    LauncherFlag{"--report-bindings", none, silent},
-    LauncherFlag{"--oversubscribe", none, silent},
-    LauncherFlag{"--allow-run-as-root", none, silent},
-    LauncherFlag{"--tag-output", none, silent},
-    LauncherFlag{"-l", none, silent},
-};
-
-// srun(1)
-constexpr std::array srun_flags{
-    LauncherFlag{"-N", one, nodes},
-    LauncherFlag{"--nodes", one, nodes},
-    LauncherFlag{"-n", one, processes},
-    LauncherFlag{"--ntasks", one, processes},
-    LauncherFlag{"--ntasks-per-node", one, processes_per_node},
-    LauncherFlag{"-c", one, dropped, in_slurm},
-    LauncherFlag{"--cpus-per-task", one, dropped, in_slurm},
-    LauncherFlag{"--gpus-per-node", one, dropped, in_slurm},
-    LauncherFlag{"--gpus-per-task", one, dropped, in_slurm},
-    LauncherFlag{"--gpus", one, dropped, in_slurm},
-    LauncherFlag{"-G", one, dropped, in_slurm},
-    LauncherFlag{"--gres", one, dropped, in_slurm},
-    LauncherFlag{"--mem", one, dropped, in_slurm},
-    LauncherFlag{"--mem-per-cpu", one, dropped, in_slurm},
-    LauncherFlag{"-p", one, dropped, "write partition into [slurm] of the study"},
-    LauncherFlag{"--partition", one, dropped, "write partition into [slurm] of the study"},
-    LauncherFlag{"-A", one, dropped, "write account into [slurm] of the study"},
-    LauncherFlag{"--account", one, dropped, "write account into [slurm] of the study"},
-    LauncherFlag{"-q", one, dropped, "write qos into [slurm] of the study"},
-    LauncherFlag{"--qos", one, dropped, "write qos into [slurm] of the study"},
-    LauncherFlag{"-C", one, dropped, "write constraint into [slurm] of the study"},
-    LauncherFlag{"--constraint", one, dropped, "write constraint into [slurm] of the study"},
-    LauncherFlag{"-t", one, dropped, "slurmtune works out how long a job takes"},
-    LauncherFlag{"--time", one, dropped, "slurmtune works out how long a job takes"},
-    LauncherFlag{"-w", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"--nodelist", one, dropped, "the nodes are chosen by Slurm"},
-    LauncherFlag{"--mpi", one, dropped, "it stands in trial_launch of the site"},
-    LauncherFlag{"--cpu-bind", one, dropped, own_binding},
-    LauncherFlag{"--gpu-bind", one, dropped, own_binding},
-    LauncherFlag{"--export", one, dropped, "trials get the whole environment of their job"},
-    LauncherFlag{"--kill-on-bad-exit", one, silent},
-    LauncherFlag{"-K", none, silent},
-    LauncherFlag{"-l", none, silent},
-    LauncherFlag{"--label", none, silent},
-    LauncherFlag{"-u", none, silent},
-    LauncherFlag{"--unbuffered", none, silent},
-    LauncherFlag{"--exclusive", none, silent},
-    LauncherFlag{"--overlap", none, silent},
-    LauncherFlag{"-o", one, dropped, own_logs},
-    LauncherFlag{"--output", one, dropped, own_logs},
-    LauncherFlag{"-e", one, dropped, own_logs},
-    LauncherFlag{"--error", one, dropped, own_logs},
-    LauncherFlag{"-J", one, silent},
-    LauncherFlag{"--job-name", one, silent},
-};
-
 /// As argparse of torchrun and accelerate sees a flag: `-` and `_` are one.
 std::string canonical(std::string_view flag, LineLauncher launcher) {
   std::string name(flag);
   const bool both = launcher == LineLauncher::torchrun || launcher == LineLauncher::torch_launch ||
                     launcher == LineLauncher::accelerate;
   if (both && name.starts_with("--")) std::replace(name.begin() + 2, name.end(), '-', '_');
+  // mpirun takes its long flags with one dash or two.
+  if (launcher == LineLauncher::mpi && name.starts_with("--")) name.erase(0, 1);
   return name;
 }
 
@@ -249,8 +165,8 @@ std::span<const LauncherFlag> flags_of(LineLauncher launcher) {
     case LineLauncher::torchrun:
     case LineLauncher::torch_launch: return torch_flags;
     case LineLauncher::accelerate: return accelerate_flags;
-    case LineLauncher::mpi: return mpi_flags;
-    case LineLauncher::srun: return srun_flags;
+    case LineLauncher::mpi: return mpi_flags();
+    case LineLauncher::srun: return srun_flags();
     case LineLauncher::none: break;
   }
   return {};

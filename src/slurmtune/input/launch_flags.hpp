@@ -11,6 +11,7 @@ namespace slurmtune {
 /// What becomes of a launcher's flag.
 enum class FlagMeaning {
   hostfile,
+  hosts,  ///< `a:2,b:2`
   include,
   exclude,
   nodes,               ///< a number, or `min:max`
@@ -24,13 +25,15 @@ enum class FlagMeaning {
   ds_config,
   variable,  ///< `name` of the environment gets the value
   assign,    ///< `-x NAME=VALUE`
+  exports,   ///< `ALL,NAME=VALUE`
+  map_by,    ///< `ppr:4:node`, `node`
   dropped,   ///< slurmtune does it, or it means nothing here; `why` says so
   silent,    ///< the same, not worth a word
   refused,   ///< cannot work; `why` says what to do
 };
 
-/// How many words follow.
-enum class FlagArity { none, one, two };
+/// How many words follow; `attached`: none, but there may be a `=value`.
+enum class FlagArity { none, one, two, attached };
 
 struct LauncherFlag {
   std::string_view name;  ///< with its dashes
@@ -38,6 +41,19 @@ struct LauncherFlag {
   FlagMeaning meaning = FlagMeaning::dropped;
   std::string_view why = {};  ///< for dropped and refused; of `variable`, its name
 };
+
+// Why a flag is left out, where more than one table says so.
+inline constexpr std::string_view why_own_start =
+    "slurmtune starts the processes itself, without ssh";
+inline constexpr std::string_view why_own_logs = "slurmtune keeps the output of every trial";
+inline constexpr std::string_view why_own_binding =
+    "cores are bound by the launcher of the trials; see docs/user/trials.md";
+inline constexpr std::string_view why_in_slurm =
+    "write it into [slurm] sbatch_options of the study";
+
+/// The flags of mpirun and mpiexec, long ones with one dash; and those of srun.
+[[nodiscard]] std::span<const LauncherFlag> mpi_flags();
+[[nodiscard]] std::span<const LauncherFlag> srun_flags();
 
 /// The flags that a launcher has before its script.
 [[nodiscard]] std::span<const LauncherFlag> flags_of(LineLauncher launcher);

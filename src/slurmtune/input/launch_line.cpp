@@ -11,7 +11,8 @@
 #include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/input/launch_flags.hpp"
-#include "slurmtune/input/readers.hpp"
+#include "slurmtune/input/launch_names.hpp"
+#include "slurmtune/input/launch_prefix.hpp"
 
 namespace slurmtune {
 
@@ -21,54 +22,6 @@ using Words = std::vector<std::string>;
 
 tl::unexpected<Error> fail(std::string_view what) {
   return invalid_input(fmt::format("launch line: {}", what));
-}
-
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-bool is_python(std::string_view word) {
-  std::string_view name = file_name(word);
-  if (!name.starts_with("python") && !name.starts_with("pypy")) return false;
-  name.remove_prefix(name.starts_with("python") ? 6 : 4);
-  return name.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-/// `NAME=VALUE`, as it may stand before a command.
-bool is_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  return equals != std::string_view::npos && is_identifier(word.substr(0, equals));
-}
-
-bool looks_unexpanded(std::string_view word) {
-  const std::size_t dollar = word.find('$');
-  if (dollar == std::string_view::npos || dollar + 1 >= word.size()) return false;
-  const char next = word[dollar + 1];
-  return next == '{' || next == '(' || is_identifier(std::string_view(&next, 1));
-}
-
-/// The launcher that a program or a module of that name is.
-std::optional<LineLauncher> launcher_named(std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, LineLauncher>, 15> names{{
-      {"deepspeed", LineLauncher::deepspeed},
-      {"ds", LineLauncher::deepspeed},
-      {"deepspeed.launcher.runner", LineLauncher::deepspeed},
-      {"torchrun", LineLauncher::torchrun},
-      {"torch.distributed.run", LineLauncher::torchrun},
-      {"torch.distributed.launch", LineLauncher::torch_launch},
-      {"accelerate", LineLauncher::accelerate},
-      {"accelerate-launch", LineLauncher::accelerate},
-      {"accelerate.commands.launch", LineLauncher::accelerate},
-      {"accelerate.commands.accelerate_cli", LineLauncher::accelerate},
-      {"mpirun", LineLauncher::mpi},
-      {"mpiexec", LineLauncher::mpi},
-      {"mpiexec.hydra", LineLauncher::mpi},
-      {"orterun", LineLauncher::mpi},
-      {"srun", LineLauncher::srun},
-  }};
-  const std::string_view name = file_name(word);
-  const auto found =
-      std::ranges::find(names, name, &std::pair<std::string_view, LineLauncher>::first);
-  if (found == names.end()) return std::nullopt;
-  return found->second;
 }
 
 bool starts_programs(LineLauncher launcher) {
@@ -89,15 +42,19 @@ class Parser {
   Expected<LaunchLine> parse();
 
  private:
-  Expected<void> read_environment();
+  Expected<void> read_prefix();
   Expected<void> find_launcher();
   Expected<void> read_flags(LineLauncher launcher);
   Expected<void> read_python();
   Expected<void> apply(const LauncherFlag& row, const std::string& flag, const Words& values);
   Expected<void> set_count(std::optional<GivenCount>& count, const std::string& flag,
                            const std::string& value);
+  void apply_exports(const std::string& flag, const std::string& value);
+  Expected<void> apply_mapping(const std::string& flag, const std::string& value);
   Expected<void> read_script();
   Expected<void> check_arguments();
+  Expected<LaunchLine> with_program();
+  [[nodiscard]] std::optional<GivenCount> own_nodes() const;
   void enter(LineLauncher launcher);
 
   [[nodiscard]] bool at_end() const { return at_ >= words_.size(); }
@@ -111,13 +68,12 @@ class Parser {
   LaunchLine line_;
 };
 
-Expected<void> Parser::read_environment() {
-  if (words_[at_] == "env") ++at_;
-  for (; !at_end() && is_assignment(words_[at_]); ++at_) {
-    const std::size_t equals = words_[at_].find('=');
-    line_.env[words_[at_].substr(0, equals)] = words_[at_].substr(equals + 1);
-  }
-  if (at_end()) return fail("it names no program");
+Expected<void> Parser::read_prefix() {
+  SLURMTUNE_TRY(LinePrefix prefix, read_line_prefix(words_));
+  at_ = prefix.words;
+  line_.env = std::move(prefix.env);
+  line_.setup = std::move(prefix.setup);
+  line_.notes = std::move(prefix.notes);
   return {};
 }
 
@@ -148,7 +104,7 @@ Expected<void> Parser::find_launcher() {
 
 /// `python3 -u -m torch.distributed.run …`, `python3 /venv/bin/deepspeed …`, `python3 train.py …`
 Expected<void> Parser::read_python() {
-  constexpr std::array with_value{std::string_view("-W"), std::string_view("-X")};
+  constexpr std::array<std::string_view, 2> with_value{"-W", "-X"};
   std::size_t end = at_ + 1;
   for (; end < words_.size() && words_[end].starts_with('-') && words_[end] != "-m"; ++end) {
     if (words_[end] == "-c" || words_[end] == "-") {
@@ -205,6 +161,7 @@ Expected<void> Parser::apply(const LauncherFlag& row, const std::string& flag,
   const std::string value = values.empty() ? "" : values.front();
   switch (row.meaning) {
     case FlagMeaning::hostfile: line_.hostfile = value; return {};
+    case FlagMeaning::hosts: line_.hosts += (line_.hosts.empty() ? "" : ",") + value; return {};
     case FlagMeaning::include: line_.include = value; return {};
     case FlagMeaning::exclude: line_.exclude = value; return {};
     case FlagMeaning::nodes: return set_count(line_.nodes, flag, value);
@@ -228,11 +185,50 @@ Expected<void> Parser::apply(const LauncherFlag& row, const std::string& flag,
         line_.env[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
       }
       return {};
+    case FlagMeaning::exports: apply_exports(flag, value); return {};
+    case FlagMeaning::map_by: return apply_mapping(flag, value);
     case FlagMeaning::dropped:
       line_.notes.push_back(fmt::format("{} is left out: {}", joined(flag, values), row.why));
       return {};
     case FlagMeaning::silent: return {};
     case FlagMeaning::refused: return fail(fmt::format("{}: {}", flag, row.why));
+  }
+  return {};
+}
+
+/// `--export=ALL,NAME=VALUE`
+void Parser::apply_exports(const std::string& flag, const std::string& value) {
+  std::string_view left = value;
+  while (!left.empty()) {
+    const std::string_view item = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(left.size(), item.size() + 1));
+    if (is_assignment(item)) {
+      const std::size_t equals = item.find('=');
+      line_.env[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+    } else if (item != "ALL") {
+      line_.notes.push_back(fmt::format(
+          "{} is left out: trials get the whole environment of their job", joined(flag, {value})));
+      return;
+    }
+  }
+}
+
+/// `--map-by ppr:4:node` gives each node four processes, `--map-by node` takes turns.
+Expected<void> Parser::apply_mapping(const std::string& flag, const std::string& value) {
+  constexpr std::string_view per_node = "ppr:";
+  const std::string_view what = std::string_view(value).substr(0, value.find(','));
+  if (what.starts_with(per_node)) {
+    const std::string_view count = what.substr(4, what.find(':', 4) - 4);
+    if (what.substr(4 + count.size()).starts_with(":node")) {
+      SLURMTUNE_CHECK(set_count(line_.processes_per_node, flag, std::string(count)));
+      line_.processes_per_node->from = joined(flag, {value});
+      return {};
+    }
+  }
+  line_.by_node = line_.by_node || value.empty() || what == "node" || what.starts_with("node:");
+  if (!line_.by_node) {
+    line_.notes.push_back(
+        fmt::format("{} is left out: {}", joined(flag, {value}), why_own_binding));
   }
   return {};
 }
@@ -268,7 +264,8 @@ Expected<void> Parser::read_flags(LineLauncher launcher) {
           "{} is no flag of {} that is understood{}; remove it, or put it behind the script", flag,
           line_.launcher_name, nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
     }
-    const std::size_t wanted = static_cast<std::size_t>(row->arity);
+    const bool attached = row->arity == FlagArity::attached;
+    const std::size_t wanted = attached ? values.size() : static_cast<std::size_t>(row->arity);
     while (values.size() < wanted) {
       if (++at_ >= words_.size()) return fail(fmt::format("{} lacks its value", flag));
       values.push_back(words_[at_]);
@@ -280,16 +277,13 @@ Expected<void> Parser::read_flags(LineLauncher launcher) {
 }
 
 Expected<void> Parser::read_script() {
-  if (at_end()) {
-    return fail(line_.launcher_name.empty()
-                    ? std::string("it names no program")
-                    : fmt::format("{} is given no script", line_.launcher_name));
-  }
+  if (at_end()) return fail(fmt::format("{} is given no script", line_.launcher_name));
   line_.script = words_[at_++];
   if (line_.script.empty() || looks_unexpanded(line_.script)) {
     return fail(fmt::format("the script is {}; is a shell variable unset?",
                             line_.script.empty() ? "an empty word" : line_.script));
   }
+  SLURMTUNE_CHECK(check_one_word(line_.script));
   const bool launched = line_.launcher != LineLauncher::none && !starts_programs(line_.launcher);
   if (launched && !no_python_) {
     line_.prefix = python_.empty() ? Words{"python3"} : python_;
@@ -342,30 +336,55 @@ Expected<void> Parser::check_arguments() {
   return {};
 }
 
+/// The nodes on each of which mpirun or srun start another launcher.
+std::optional<GivenCount> Parser::own_nodes() const {
+  const auto& each = line_.processes_per_node;
+  if (line_.nodes || !line_.processes || !each) return line_.nodes;
+  if (line_.processes->value % each->value != 0) return std::nullopt;
+  return GivenCount{line_.processes->value / each->value,
+                    line_.processes->from + ", " + each->from};
+}
+
+/// What mpirun or srun start: a program, or one of the other launchers on each node.
+Expected<LaunchLine> Parser::with_program() {
+  if (at_end()) return fail(fmt::format("{} is given no program", line_.launcher_name));
+  // Both take a `:` anywhere for the beginning of another program with other resources.
+  if (std::ranges::find(words_, ":") != words_.end()) {
+    return fail(fmt::format(
+        "{} … : … starts different programs or resources side by side, and all processes of a "
+        "trial are alike; give the line of one program",
+        line_.launcher_name));
+  }
+  SLURMTUNE_TRY(LaunchLine inner, parse_launch_line(std::span(words_).subspan(at_)));
+  if (inner.launcher == LineLauncher::none) {
+    inner.launcher = line_.launcher;
+    inner.launcher_name = line_.launcher_name;
+    inner.processes_per_node = line_.processes_per_node;
+    inner.processes = line_.processes;
+    inner.hostfile = line_.hostfile;
+    inner.hosts = line_.hosts;
+    inner.by_node = line_.by_node;
+    inner.nodes = line_.nodes;
+  }
+  // One of `srun torchrun …` on each node: the nodes are srun's.
+  if (inner.launcher != line_.launcher && !inner.nodes) inner.nodes = own_nodes();
+  for (const auto& [name, value] : line_.env) inner.env.emplace(name, value);
+  inner.setup.insert(inner.setup.begin(), line_.setup.begin(), line_.setup.end());
+  inner.notes.insert(inner.notes.begin(), line_.notes.begin(), line_.notes.end());
+  return inner;
+}
+
 Expected<LaunchLine> Parser::parse() {
   if (words_.empty()) {
     return fail(
         "nothing stands after --; write what you type to train, e.g. slurmtune tune -- "
         "deepspeed train.py --deepspeed ds_config.json");
   }
-  SLURMTUNE_CHECK(read_environment());
+  SLURMTUNE_CHECK(read_prefix());
   SLURMTUNE_CHECK(find_launcher());
   if (line_.launcher != LineLauncher::none) SLURMTUNE_CHECK(read_flags(line_.launcher));
   if (starts_programs(line_.launcher)) {
-    if (at_end()) return fail(fmt::format("{} is given no program", line_.launcher_name));
-    SLURMTUNE_TRY(LaunchLine inner, parse_launch_line(std::span(words_).subspan(at_)));
-    if (inner.launcher == LineLauncher::none) {
-      inner.launcher = line_.launcher;
-      inner.launcher_name = line_.launcher_name;
-      inner.processes_per_node = line_.processes_per_node;
-      inner.processes = line_.processes;
-      inner.hostfile = line_.hostfile;
-    }
-    // One of `srun torchrun …` on each node: the nodes are srun's.
-    if (!inner.nodes) inner.nodes = line_.nodes;
-    for (const auto& [name, value] : line_.env) inner.env.emplace(name, value);
-    inner.notes.insert(inner.notes.begin(), line_.notes.begin(), line_.notes.end());
-    return inner;
+    return with_program();
   }
   SLURMTUNE_CHECK(read_script());
   return std::move(line_);

@@ -47,6 +47,8 @@ struct LaunchLine {
   bool all_devices = false;  ///< `--nproc_per_node=gpu`: as many as a node has
   std::string autotuning;    ///< `tune` or `run`, if the line says so
   std::string hostfile;
+  std::string hosts;     ///< of mpirun: `a:2,b:2`, or a host as often as it has slots
+  bool by_node = false;  ///< mpirun deals the processes out among the hosts, one by one
   std::string include;
   std::string exclude;
 

@@ -1,139 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "slurmtune/input/launch_hosts.hpp"
 #include "slurmtune/input/launch_study.hpp"
-#include "slurmtune/input/node.hpp"
-#include "slurmtune/input/readers.hpp"
 
 namespace slurmtune {
 
 namespace {
-
-/// A host and its free slots; without a hostfile a host's slots may be unknown.
-struct Host {
-  std::string name;
-  std::optional<std::vector<int>> slots;
-  int line = 0;
-};
-
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [after, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc{} || after != end || value < 0) return std::nullopt;
-  return value;
-}
-
-/// What stands before `separator`; the rest stays in `text`.
-std::string_view cut(std::string_view& text, char separator) {
-  const std::string_view item = text.substr(0, text.find(separator));
-  text.remove_prefix(std::min(text.size(), item.size() + 1));
-  return item;
-}
-
-std::vector<int> slots_to(int count) {
-  std::vector<int> slots(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) slots[static_cast<std::size_t>(i)] = i;
-  return slots;
-}
-
-Expected<std::vector<Host>> read_hostfile(const SourceText& source) {
-  constexpr std::string_view remedy = "write a line for each host: worker-1 slots=8";
-  std::vector<Host> hosts;
-  std::string_view text = source.text;
-  for (int line = 1; !text.empty(); ++line) {
-    std::string_view words = cut(text, '\n');
-    words = trimmed(words.substr(0, words.find('#')));
-    if (words.empty()) continue;
-    const std::size_t space = words.find_first_of(" \t");
-    const std::string name(words.substr(0, space));
-    const std::string_view rest =
-        space == std::string_view::npos ? "" : trimmed(words.substr(space));
-    const auto slots = rest.starts_with("slots=") ? whole_number(rest.substr(6)) : std::nullopt;
-    if (!slots || *slots < 1) {
-      return fail_at(source.path, line,
-                     fmt::format("\"{}\" is not a host and its number of slots", words), remedy);
-    }
-    for (const Host& other : hosts) {
-      if (other.name != name) continue;
-      return fail_at(
-          source.path, line,
-          fmt::format("{} stands here a second time (first in line {})", name, other.line),
-          "remove one of them");
-    }
-    hosts.push_back({name, slots_to(*slots), line});
-  }
-  if (hosts.empty()) return fail_at(source.path, 1, "it names no host", remedy);
-  return hosts;
-}
-
-tl::unexpected<Error> bad_filter(std::string_view flag, std::string_view text,
-                                 std::string_view what) {
-  return invalid_input(
-      fmt::format("launch line: {} {}: {}; write host:0,2@host2", flag, text, what));
-}
-
-/// `host:0,2@host2`: hosts, each with its slots or without.
-Expected<std::vector<Host>> read_filter(std::string_view flag, std::string_view text) {
-  std::vector<Host> hosts;
-  std::string_view left = text;
-  while (!left.empty()) {
-    std::string_view item = trimmed(cut(left, '@'));
-    Host host{std::string(cut(item, ':')), std::nullopt, 0};
-    if (host.name.empty()) return bad_filter(flag, text, "a host has no name");
-    if (!item.empty()) host.slots.emplace();
-    while (!item.empty()) {
-      const std::string_view word = cut(item, ',');
-      const auto slot = whole_number(word);
-      if (!slot) return bad_filter(flag, text, fmt::format("'{}' is no slot", word));
-      host.slots->push_back(*slot);
-    }
-    const auto same = std::ranges::find(hosts, host.name, &Host::name);
-    if (same != hosts.end()) {
-      return bad_filter(flag, text, fmt::format("{} stands there twice", host.name));
-    }
-    hosts.push_back(std::move(host));
-  }
-  return hosts;
-}
-
-/// The hosts of the file that a filter leaves.
-Expected<std::vector<Host>> filtered(const std::vector<Host>& hosts,
-                                     const std::vector<Host>& filter, std::string_view flag,
-                                     std::string_view text, const std::string& hostfile) {
-  const bool including = flag == "--include";
-  std::vector<Host> left = including ? std::vector<Host>{} : hosts;
-  for (const Host& wanted : filter) {
-    const auto known = std::ranges::find(hosts, wanted.name, &Host::name);
-    if (known == hosts.end()) {
-      return bad_filter(flag, text, fmt::format("{} is not in {}", wanted.name, hostfile));
-    }
-    for (const int slot : wanted.slots.value_or(std::vector<int>{})) {
-      if (std::ranges::find(*known->slots, slot) != known->slots->end()) continue;
-      return bad_filter(flag, text,
-                        fmt::format("{} has {} slots, counted from 0, so there is no slot {}",
-                                    wanted.name, known->slots->size(), slot));
-    }
-    if (including) {
-      left.push_back({wanted.name, wanted.slots ? wanted.slots : known->slots, known->line});
-      continue;
-    }
-    const auto out = std::ranges::find(left, wanted.name, &Host::name);
-    if (wanted.slots) {
-      std::erase_if(*out->slots, [&](int slot) {
-        return std::ranges::find(*wanted.slots, slot) != wanted.slots->end();
-      });
-    }
-    if (!wanted.slots || out->slots->empty()) left.erase(out);
-  }
-  if (left.empty()) return bad_filter(flag, text, "no host is left");
-  return left;
-}
 
 bool is_here(std::string_view host) { return host == "localhost" || host == "127.0.0.1"; }
 
@@ -148,6 +24,7 @@ class Resolver {
   Expected<void> read_hosts();
   void set_nodes();
   void set_processes();
+  [[nodiscard]] int hosts_filled(int processes, int nodes) const;
   void use_every_device(const std::string& why);
   Expected<void> divide_processes();
   [[nodiscard]] bool takes_all() const {
@@ -172,11 +49,14 @@ Expected<void> Resolver::read_hosts() {
         fmt::format("launch line: {} and {} exclude each other; give one of them", flag,
                     line_.nodes ? line_.nodes->from : line_.processes_per_node->from));
   }
-  SLURMTUNE_TRY(const std::vector<Host> filter, read_filter(flag, text));
-  if (place_.hostfile) {
-    SLURMTUNE_TRY(hosts_, read_hostfile(*place_.hostfile));
+  SLURMTUNE_TRY(const std::vector<Host> filter, read_host_filter(flag, text));
+  if (!line_.hosts.empty()) {
+    SLURMTUNE_TRY(hosts_, read_host_list(line_.hosts));
+  } else if (place_.hostfile) {
+    SLURMTUNE_TRY(hosts_, line_.launcher == LineLauncher::mpi ? read_mpi_hostfile(*place_.hostfile)
+                                                              : read_hostfile(*place_.hostfile));
     if (!filter.empty()) {
-      SLURMTUNE_TRY(hosts_, filtered(hosts_, filter, flag, text, place_.hostfile->path));
+      SLURMTUNE_TRY(hosts_, filtered_hosts(hosts_, {flag, text, filter}, place_.hostfile->path));
     }
   } else if (including) {
     hosts_ = filter;
@@ -205,7 +85,9 @@ void Resolver::set_nodes() {
     result_.nodes_from = line_.nodes->from;
   } else if (!hosts_.empty()) {
     result_.nodes = static_cast<int>(hosts_.size());
-    result_.nodes_from = place_.hostfile ? place_.hostfile->path : "--include " + line_.include;
+    result_.nodes_from = !line_.hosts.empty() ? "--host " + line_.hosts
+                         : place_.hostfile    ? place_.hostfile->path
+                                              : "--include " + line_.include;
     if (place_.hostfile && !line_.include.empty()) result_.nodes_from += ", --include";
     if (!line_.exclude.empty()) result_.nodes_from += ", --exclude";
   } else if (place_.held_nodes && !line_.processes_per_node && !line_.processes &&
@@ -279,6 +161,20 @@ void Resolver::set_processes() {
   }
 }
 
+/// mpirun fills the slots of one host before it goes to the next.
+int Resolver::hosts_filled(int processes, int nodes) const {
+  if (line_.launcher != LineLauncher::mpi || line_.by_node) return nodes;
+  int filled = 0;
+  std::size_t slots = 0;
+  for (const Host& host : hosts_) {
+    if (!host.slots) return nodes;
+    if (slots >= static_cast<std::size_t>(processes)) break;
+    slots += host.slots->size();
+    ++filled;
+  }
+  return filled > 0 ? filled : nodes;
+}
+
 /// Counts of all nodes together, as accelerate and mpirun have them.
 Expected<void> Resolver::divide_processes() {
   const int all = line_.processes->value;
@@ -303,6 +199,7 @@ Expected<void> Resolver::divide_processes() {
     return {};
   }
   set_nodes();
+  if (!line_.nodes) result_.nodes = hosts_filled(all, result_.nodes);
   if (all % result_.nodes != 0) return uneven(result_.nodes, "nodes");
   result_.processes_per_node = all / result_.nodes;
   result_.processes_from = line_.processes->from;

@@ -10,6 +10,7 @@
 
 #include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/shell_quote.hpp"
+#include "slurmtune/input/launch_names.hpp"
 #include "slurmtune/input/launch_trials.hpp"
 
 namespace slurmtune {
@@ -21,9 +22,10 @@ using Words = std::vector<std::string>;
 constexpr std::string_view ds_placeholder = "{ds_config}";
 constexpr std::size_t name_max = 64;
 
-std::string_view file_name(std::string_view path) {
+/// The last part of a path, which may end in a slash.
+std::string_view last_name(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  return path.substr(path.rfind('/') + 1);
+  return file_name(path);
 }
 
 /// A TOML basic string.
@@ -81,14 +83,14 @@ std::string as_name(std::string_view text) {
 /// The script, and the model if the line names one: `run_clm-gpt2-large`.
 UnderstoodThing name_of_study(const LaunchLine& line, const std::string& given) {
   if (!given.empty()) return {"name", given, "--name"};
-  std::string_view stem = file_name(line.script);
+  std::string_view stem = last_name(line.script);
   const bool is_module = !line.prefix.empty() && line.prefix.back() == "-m";
   if (is_module) stem = stem.substr(stem.rfind('.') + 1);
   if (!is_module && stem.find('.') > 0) stem = stem.substr(0, stem.find('.'));
   std::string name = as_name(stem);
   std::string from = is_module ? "the module" : "the script";
   for (const std::string_view flag : {"--model_name_or_path", "--model_name", "--model"}) {
-    const std::string model = as_name(file_name(argument_value(line.arguments, flag)));
+    const std::string model = as_name(last_name(argument_value(line.arguments, flag)));
     if (model.empty()) continue;
     name += "-" + model;
     from += fmt::format(" and {}", flag);
@@ -152,6 +154,14 @@ struct Config {
 };
 
 tl::unexpected<Error> no_config(const LaunchLine& line) {
+  const std::string_view shell = line.prefix.empty() ? line.script : "";
+  if (is_shell(shell) || shell.ends_with(".sh") || shell.ends_with(".sbatch")) {
+    return invalid_input(fmt::format(
+        "launch line: it names no DeepSpeed config, and what a script of the shell ({}) starts is "
+        "not looked into; give the line in it that starts the training: slurmtune tune -- "
+        "deepspeed train.py --deepspeed ds_config.json …",
+        is_shell(shell) && !line.arguments.empty() ? line.arguments.front() : shell));
+  }
   const bool is_switch = std::ranges::find(line.arguments, "--deepspeed") != line.arguments.end();
   return invalid_input(fmt::format(
       "launch line: {}; give it with --deepspeed_config FILE or --deepspeed FILE (the file may be "
@@ -277,10 +287,11 @@ StepSource step_source(const LaunchLine& line) {
   return {"deepspeed", "DeepSpeed's own lines"};
 }
 
-std::string parallel_section(const LaunchLine& line) {
+Expected<std::string> parallel_section(const LaunchLine& line) {
+  SLURMTUNE_TRY(const std::vector<GivenDegree> degrees, known_degrees(line));
   Table table;
-  for (const GivenDegree& degree : known_degrees(line)) {
-    table.add(degree.key, degree.value, degree.flag);
+  for (const GivenDegree& degree : degrees) {
+    if (degree.value != "1") table.add(degree.key, degree.value, degree.flag);
   }
   return table.text().empty() ? "" : "\n[parallel]\n" + table.text();
 }
@@ -314,7 +325,8 @@ Expected<LaunchStudy> launch_study(const LaunchLine& line, const LaunchResources
   };
   std::string text = head(request, name);
   text += "\n" + trial_section(line, resources, request, config);
-  text += "\n" + deepspeed_section(line, config, request) + parallel_section(line);
+  SLURMTUNE_TRY(const std::string parallel, parallel_section(line));
+  text += "\n" + deepspeed_section(line, config, request) + parallel;
   text += fmt::format("\n[measure]\nsource = \"{}\"  # {}\n", steps.word, steps.why);
   text +=
       "\n# What the study may cost; without it there is no limit.\n# [budget]\n"

@@ -6,6 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "slurmtune/base/shell_quote.hpp"
+#include "slurmtune/input/launch_names.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -58,8 +63,25 @@ Words megatron_arguments(const LaunchLine& line) {
   return words;
 }
 
+/// Megatron's scripts: `pretrain_gpt.py`, or others with its flags.
 bool is_megatron(const LaunchLine& line) {
-  return has(line, "--micro-batch-size") && has(line, "--num-layers");
+  if (is_hf_trainer(line)) return false;
+  const std::string_view name = file_name(line.script);
+  const std::string_view module = name.substr(name.rfind('.') + 1);
+  const bool is_module = !line.prefix.empty() && line.prefix.back() == "-m";
+  if (is_module ? module.starts_with("pretrain_")
+                : name.starts_with("pretrain_") && name.ends_with(".py")) {
+    return true;
+  }
+  return has(line, "--micro-batch-size") &&
+         (has(line, "--num-layers") || has(line, "--global-batch-size"));
+}
+
+/// `4`, of a flag that takes a degree of parallelism.
+bool is_degree(std::string_view text) {
+  constexpr std::size_t digits_max = 6;
+  return !text.empty() && text.size() <= digits_max && text.front() != '0' &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -88,19 +110,33 @@ std::map<std::string, std::string> known_mappings(const LaunchLine& line) {
   return mappings;
 }
 
-std::vector<GivenDegree> known_degrees(const LaunchLine& line) {
+// These names are Megatron's alone, so that it does not matter whose script has them.
+// Sources: Megatron-LM and Megatron-DeepSpeed, megatron/arguments.py; --model-parallel-size and
+// --pipe-parallel-size are their names before 2021 and in DeepSpeedExamples.
+Expected<std::vector<GivenDegree>> known_degrees(const LaunchLine& line) {
   std::vector<GivenDegree> degrees;
-  if (!is_megatron(line)) return degrees;
-  constexpr std::array<FlagValue, 3> known{{{"tensor", "--tensor-model-parallel-size"},
+  constexpr std::array<FlagValue, 6> known{{{"tensor", "--tensor-model-parallel-size"},
+                                            {"tensor", "--model-parallel-size"},
                                             {"pipeline", "--pipeline-model-parallel-size"},
-                                            {"sequence", "--ds-sequence-parallel-size"}}};
+                                            {"pipeline", "--pipe-parallel-size"},
+                                            {"sequence", "--ds-sequence-parallel-size"},
+                                            {"sequence", "--context-parallel-size"}}};
   for (const auto& [key, flag] : known) {
+    if (!has(line, flag)) continue;
     const std::string value = argument_value(line.arguments, flag);
-    const bool is_number =
-        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number && value != "1") {
-      degrees.push_back({std::string(key), std::string(flag), value});
+    // No pipeline at all, in DeepSpeedExamples.
+    if (flag == "--pipe-parallel-size" && value == "0") continue;
+    if (!is_degree(value)) {
+      return invalid_input(fmt::format("launch line: {} is given {}, but takes a number from 1{}",
+                                       flag, value.empty() ? "nothing" : shell_quote(value),
+                                       value.empty() ? "; is a shell variable unset?" : ""));
     }
+    const auto other = std::ranges::find(degrees, key, &GivenDegree::key);
+    if (other != degrees.end() && other->value != value) {
+      return invalid_input(fmt::format("launch line: {} {} contradicts {} {}; give one of them",
+                                       other->flag, other->value, flag, value));
+    }
+    if (other == degrees.end()) degrees.push_back({std::string(key), std::string(flag), value});
   }
   return degrees;
 }

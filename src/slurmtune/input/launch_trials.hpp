@@ -24,13 +24,14 @@ struct TrialExtras {
 /// DeepSpeed key -> flag, for Megatron's scripts: both sides must say the same batch.
 [[nodiscard]] std::map<std::string, std::string> known_mappings(const LaunchLine& line);
 
-/// Key of [parallel] -> flag and value, of Megatron's scripts, where it is more than 1.
+/// Key of [parallel], flag and value, of Megatron's flags, also where it is 1.
 struct GivenDegree {
   std::string key;
   std::string flag;
   std::string value;
 };
-[[nodiscard]] std::vector<GivenDegree> known_degrees(const LaunchLine& line);
+/// Errors: invalid_input if one is no number from 1, or two names of one contradict each other.
+[[nodiscard]] Expected<std::vector<GivenDegree>> known_degrees(const LaunchLine& line);
 
 /// The last value of a script's flag, `--flag value` or `--flag=value`; "" = not there.
 [[nodiscard]] std::string argument_value(const std::vector<std::string>& arguments,

@@ -161,6 +161,72 @@ TEST_CASE("a line that cannot work is refused, with what to do", "[input]") {
              Contains("give the line from deepspeed on"));
 }
 
+TEST_CASE("env and what else may stand before a program is understood", "[input]") {
+  const LaunchLine line = parsed("env -u HTTP_PROXY A=1 nohup deepspeed --num_gpus 2 train.py");
+  CHECK(line.launcher == LineLauncher::deepspeed);
+  CHECK(line.env.at("A") == "1");
+  CHECK(line.setup == std::vector<std::string>{"unset HTTP_PROXY"});
+  CHECK_THAT(line.notes.at(0), Contains("nohup is left out"));
+  CHECK(parsed("/usr/bin/env --unset=X -- B=2 ./train").setup ==
+        std::vector<std::string>{"unset X"});
+  CHECK(parsed("env -uX python train.py").script == "train.py");
+  CHECK(parsed("A=1 env -u A ./train").env.empty());
+  CHECK(parsed("mpirun -np 2 env -u A ./train").setup == std::vector<std::string>{"unset A"});
+  CHECK_THAT(error_of("env -i deepspeed train.py"), Contains("env -u NAME"));
+  CHECK_THAT(error_of("env -C /data python train.py"), Contains("cd /data"));
+  CHECK_THAT(error_of("env -u deepspeed"), Contains("it names no program"));
+  CHECK_THAT(error_of("env -u 1x ./train"), Contains("takes the name of a variable"));
+  CHECK_THAT(error_of("env --frob ./train"), Contains("--frob is no option of env"));
+}
+
+TEST_CASE("a line that is hidden in one word or in a shell is refused with what to type",
+          "[input]") {
+  const auto error = [](const std::vector<std::string>& words) {
+    const auto line = parse_launch_line(words);
+    REQUIRE_FALSE(line);
+    return line.error().message;
+  };
+  CHECK_THAT(error({"deepspeed --num_gpus 4 train.py --deepspeed ds.json"}),
+             Contains("is one word") && Contains("without the quotes") &&
+                 Contains("slurmtune tune -- deepspeed --num_gpus 4 train.py"));
+  CHECK_THAT(error({"CUDA_VISIBLE_DEVICES=0 python train.py"}), Contains("is one word"));
+  CHECK_THAT(error({"deepspeed", "train.py --deepspeed ds.json"}), Contains("is one word"));
+  CHECK_THAT(error({"bash", "-lc", "module load cuda; torchrun train.py"}),
+             Contains("bash -lc hides the line") && Contains("trial.setup"));
+  CHECK_THAT(error({"env", "-S", "deepspeed train.py"}), Contains("-- deepspeed train.py …"));
+  CHECK(parse_launch_line(std::vector<std::string>{"python", "my dir/train.py"})->script ==
+        "my dir/train.py");
+}
+
+TEST_CASE("programs of different kinds side by side are refused", "[input]") {
+  CHECK_THAT(error_of("mpirun -np 2 ./a --x : -np 2 ./b"), Contains("mpirun … : …"));
+  CHECK_THAT(error_of("srun -n1 ./a : -n2 ./b"), Contains("the line of one program"));
+  CHECK_THAT(error_of("srun -n4 --multi-prog conf"), Contains("the line of one program"));
+  CHECK_THAT(error_of("mpirun --app file"), Contains("the line of one program"));
+  CHECK_THAT(error_of("srun --het-group=0,1 ./a"), Contains("the line of one program"));
+}
+
+TEST_CASE("flags of mpirun and srun are taken as they take them", "[input]") {
+  CHECK(parsed("mpirun --np 4 -mca btl tcp --bind-to core ./a").processes->value == 4);
+  const LaunchLine mapped = parsed("mpirun -np 8 --map-by ppr:4:node:pe=2 ./a");
+  CHECK(mapped.processes_per_node->value == 4);
+  CHECK(mapped.processes_per_node->from == "--map-by 'ppr:4:node:pe=2'");
+  CHECK(parsed("mpirun -np 2 --map-by node ./a").by_node);
+  CHECK_THAT(parsed("mpirun -np 2 --map-by socket ./a").notes.at(0), Contains("is left out"));
+  CHECK(parsed("mpirun -H a:2 -host b:2 ./a").hosts == "a:2,b:2");
+  // Its value is optional, and never the next word.
+  CHECK(parsed("srun --kill-on-bad-exit --exclusive=user ./a").script == "./a");
+  const LaunchLine exported = parsed("srun --export=ALL,A=1,B=x ./a");
+  CHECK(exported.env.at("A") == "1");
+  CHECK(exported.env.at("B") == "x");
+  CHECK(exported.notes.empty());
+  CHECK_THAT(parsed("srun --export=NONE ./a").notes.at(0), Contains("whole environment"));
+  CHECK_THAT(error_of("srun --chdir=/data ./a"), Contains("go there first"));
+  const LaunchLine nested = parsed("mpirun -np 2 -npernode 1 torchrun --nproc_per_node 4 train.py");
+  CHECK(nested.nodes->value == 2);
+  CHECK(nested.processes_per_node->value == 4);
+}
+
 TEST_CASE("words of the script that look like a slip are pointed at", "[input]") {
   const std::vector<std::string> words{"deepspeed", "train.py", "--name", "", "--lr", "$LR"};
   const auto line = parse_launch_line(words);

@@ -76,6 +76,24 @@ TEST_CASE("launch_resources: counts, hostfile and filters become nodes and proce
   CHECK(resources("srun -N 2 -n 8 ./train") == "2x4");
 }
 
+TEST_CASE("launch_resources: hosts of mpirun are filled slot by slot", "[input]") {
+  CHECK(resources("mpirun --host a:2,b:2 ./train") == "2x2");
+  CHECK(resources("mpirun -H a,a,b,b ./train") == "2x2");
+  CHECK(resources("mpirun -host a:2 --host b:2 -np 4 ./train") == "2x2");
+  CHECK(resources("mpirun --host a:2,b:2 -np 2 ./train") == "1x2");
+  CHECK(resources("mpirun --host a:2,b:2 --map-by node -np 2 ./train") == "2x1");
+  CHECK(resources("mpirun --host a:2,b:4 ./train") == "2x2");
+  CHECK(resources("mpiexec -hosts a,b -ppn 4 -n 8 ./train") == "2x4");
+  CHECK(resources("mpirun --hostfile hosts ./train",
+                  with_hosts("a slots=2 max_slots=4\nb:2  # c\n")) == "2x2");
+  CHECK(resources("mpirun --hostfile hosts -np 8 ./train", with_hosts("a\nb\n")) == "2x4");
+  CHECK_THAT(resources("mpirun --hostfile hosts ./train", with_hosts("a slots=two\n")),
+             Contains("hosts:1: \"a slots=two\" is not a host and its number of slots"));
+  CHECK_THAT(resources("mpirun --host a:x ./train"), Contains("'a:x' is not a host"));
+  CHECK_THAT(resources("mpirun --host a:3,b:3 -np 5 ./train"),
+             Contains("cannot be divided evenly"));
+}
+
 TEST_CASE("launch_resources: hostfiles and filters that cannot be meant are refused", "[input]") {
   const auto error = [](const std::string& text, const std::string& filter = "") {
     return resources("deepspeed -H hosts " + filter + " train.py", with_hosts(text));
@@ -178,6 +196,46 @@ TEST_CASE("launch_study: Megatron's own flags agree with the DeepSpeed config", 
   CHECK_THAT(joined(spec.trial.command), Contains("--deepspeed --deepspeed_config {ds_config}"));
 }
 
+TEST_CASE("launch_study: Megatron's flags make the baseline where the config is silent",
+          "[input]") {
+  for (const char* start : {"deepspeed --num_nodes 1 --num_gpus 4 pretrain_gpt.py",
+                            "torchrun --nproc_per_node 4 pretrain_llama.py",
+                            "srun -N1 -n4 python3 megatron/pretrain_gpt.py",
+                            "torchrun --nproc_per_node 4 -m megatron.pretrain_gpt",
+                            "deepspeed --num_gpus 4 finetune.py --num-layers 2"}) {
+    const LaunchStudy made =
+        study_of(std::string(start) +
+                 " --zero-stage 1 --micro-batch-size 4 --global-batch-size=64 --train-iters 5 "
+                 "--deepspeed_config ds.json");
+    const StudySpec spec = read(made, "{}").spec;
+    CHECK(spec.deepspeed->zero_stage == 1);
+    CHECK(spec.deepspeed->micro_batch == 4);
+    CHECK(spec.deepspeed->gradient_accumulation == 4);
+    CHECK(spec.batch.global == 64);
+    CHECK(joined(spec.trial.trial_args) == "--train-iters 1000000");
+  }
+}
+
+TEST_CASE("launch_study: degrees of parallelism are those of any script's flags", "[input]") {
+  const LaunchStudy made = study_of(
+      "deepspeed --num_gpus 16 my.py --tensor-model-parallel-size 2 --pipe-parallel-size=2 "
+      "--context-parallel-size 2 --deepspeed_config ds.json");
+  const ParallelSpec parallel = read(made).spec.parallel;
+  CHECK(parallel.tensor == 2);
+  CHECK(parallel.pipeline == 2);
+  CHECK(parallel.sequence == 2);
+  const auto error = [](std::string_view flags) {
+    const auto study = launch_study(
+        parsed("deepspeed pretrain_gpt.py --deepspeed_config d " + std::string(flags)), {}, {});
+    REQUIRE_FALSE(study);
+    return study.error().message;
+  };
+  CHECK_THAT(error("--tensor-model-parallel-size two"), Contains("is given two, but takes"));
+  CHECK_THAT(error("--pipeline-model-parallel-size=0"), Contains("is given 0, but takes"));
+  CHECK_THAT(error("--tensor-model-parallel-size 2 --model-parallel-size 4"),
+             Contains("contradicts --model-parallel-size 4"));
+}
+
 TEST_CASE("launch_study: accelerate's processes are told what its launcher tells", "[input]") {
   const StudySpec spec =
       read(study_of("accelerate launch --num_processes 2 --use_deepspeed --deepspeed_config_file "
@@ -226,6 +284,8 @@ TEST_CASE("launch_study: a line without a DeepSpeed config is refused", "[input]
   };
   CHECK_THAT(error("deepspeed train.py --lr 1"),
              Contains("it names no DeepSpeed config; give it with --deepspeed_config FILE"));
+  CHECK_THAT(error("bash train.sh"), Contains("what a script of the shell (train.sh) starts"));
+  CHECK_THAT(error("./train.sh"), Contains("give the line in it that starts the training"));
   CHECK_THAT(error("deepspeed train.py --deepspeed --lr 1"),
              Contains("--deepspeed names no DeepSpeed config (is a shell variable unset?)"));
 }
