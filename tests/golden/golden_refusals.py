@@ -59,6 +59,11 @@ def bad_call_places(suite):
     (place / "empty.toml").write_text("")
     (place / "hosts").write_text("n1 slots=4\nn2 slots=4\nn1 slots=8\n")
     (place / "tune.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}\n')
+    (place / "batch.json").write_text('{"train_batch_size": 64}\n')
+    (place / "empty-list.json").write_text('{"zero_optimization": {"reduce_bucket_size": []},\n'
+                                           ' "autotuning": {"fast": false}}\n')
+    (place / "zero.json").write_text('{"zero_optimization": {"stage": 2}}\n')
+    (place / "pretrain_gpt.py").write_text("")
     text = (HERE / "studies" / "deepspeed" / "study.toml").read_text()
     (place / "no-config.toml").write_text(text)
     (place / "no-site.toml").write_text((place / "study.toml").read_text() +
@@ -69,6 +74,8 @@ def bad_call_places(suite):
                                      "finish_by = \"2020-01-01T00:00:00Z\"\n")
     (place / "no-workdir.toml").write_text((place / "study.toml").read_text().replace(
         "[trial]\n", "[trial]\nworkdir = \"not/here\"\n"))
+    (place / "no-script.toml").write_text((place / "study.toml").read_text().replace(
+        "[\"stencil\",", "[\"python3\", \"solve.py\",").replace("\"srun\"", "\"auto\""))
     suite.done(["submit", "study.toml", "--submit", "scripts", "--dir", "study"], place)
     return place
 
@@ -121,6 +128,32 @@ BAD_CALLS = {
                              "train.py", "--deepspeed", "tune.json"],
     "launch-bad-name": ["submit", *SCRIPTS, "--name", "a b", "--", "deepspeed", "train.py",
                         "--deepspeed", "tune.json"],
+    "launch-batch-and-ranks": ["submit", *SCRIPTS, "--", "deepspeed", "--num_gpus", "3", "train.py",
+                               "--deepspeed", "batch.json"],
+    "launch-empty-list": ["submit", *SCRIPTS, "--", "deepspeed", "train.py", "--deepspeed",
+                          "empty-list.json"],
+    "launch-tune-scripts": ["tune", *SCRIPTS, "--", "deepspeed", "train.py", "--deepspeed",
+                            "tune.json"],
+    "launch-run-scripts": ["run", *SCRIPTS, "--", "deepspeed", "train.py", "--deepspeed",
+                           "tune.json"],
+    "launch-submit-locally": ["submit", "--submit", "local", "--", "deepspeed", "train.py",
+                              "--deepspeed", "tune.json"],
+    "launch-place-holds-something": ["submit", *SCRIPTS, "--dir", "full", "--", "deepspeed",
+                                     "train.py", "--deepspeed", "tune.json"],
+    "launch-script-not-there": ["tune", "--submit", "local", "--", "deepspeed", "train.py",
+                                "--deepspeed", "tune.json"],
+    "script-not-there": ["tune", "no-script.toml", "--submit", "local", "--dir", "new"],
+    "launch-in-quotes": ["tune", "--", "deepspeed train.py --deepspeed tune.json"],
+    "launch-in-bash": ["tune", "--", "bash", "-c", "deepspeed train.py --deepspeed tune.json"],
+    "launch-in-a-script": ["tune", "--", "bash", "train.sh"],
+    "launch-env-i": ["tune", "--", "env", "-i", "deepspeed", "train.py"],
+    "launch-two-programs": ["plan", "--", "mpirun", "-np", "1", "./a", ":", "-np", "1", "./b"],
+    "launch-multi-prog": ["plan", "--", "srun", "-n", "2", "--multi-prog", "programs"],
+    "launch-tensor-and-ranks": ["submit", *SCRIPTS, "--", "deepspeed", "--num_gpus", "16",
+                                "pretrain_gpt.py", "--tensor-model-parallel-size", "3",
+                                "--deepspeed_config", "tune.json"],
+    "launch-stage-contradicts": ["submit", *SCRIPTS, "--", "torchrun", "pretrain_gpt.py",
+                                 "--zero-stage", "1", "--deepspeed_config", "zero.json"],
     "launch-line-of-report": ["report", "study", "--", "deepspeed"],
     "launch-line-without-dashes": ["tune", "deepspeed", "--num_gpus", "2", "train.py"],
     "name-without-launch-line": ["plan", "study.toml", "--name", "other"],

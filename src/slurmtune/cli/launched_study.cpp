@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include "slurmtune/cli/study_options.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -121,43 +123,63 @@ Expected<LaunchedStudy> study_of_launch_line(const StudyArguments& arguments) {
   SLURMTUNE_TRY(launched.study, launch_study(line, resources, request));
   SLURMTUNE_CHECK(check_config(launched.study.config));
   launched.file = arguments.write.empty() ? study_file_of(launched.study.name) : arguments.write;
+  launched.command = arguments.command;
+  launched.mode = request.mode;
+  request.mode = request.mode == StudyMode::run ? StudyMode::tune : StudyMode::run;
+  SLURMTUNE_TRY(const LaunchStudy other, launch_study(line, resources, request));
+  launched.other = other.text;
   return launched;
 }
 
-Expected<void> check_free(const LaunchedStudy& launched) {
+Expected<std::optional<std::string>> text_there(const LaunchedStudy& launched) {
   std::error_code code;
-  if (!fs::exists(launched.file, code)) return {};
-  const auto there = read_file(launched.file);
-  if (there && *there == launched.study.text) return {};
-  return invalid_input(fmt::format(
-      "{0} is there already and says something else than this launch line; go on with it by "
-      "slurmtune tune {0}, or choose another file or name with --write FILE or --name NAME",
-      launched.file));
-}
-
-Expected<void> write_launched(const LaunchedStudy& launched) {
-  SLURMTUNE_CHECK(check_free(launched));
-  std::error_code code;
-  if (fs::exists(launched.file, code)) return {};
-  const fs::path above = fs::path(launched.file).parent_path();
-  if (!above.empty() && !fs::is_directory(above, code)) {
+  fs::path above = fs::path(launched.file).parent_path();
+  if (above.empty()) above = ".";
+  if (!fs::is_directory(above, code)) {
     return invalid_input(fmt::format("--write {}: {} is not a directory; name one that is there",
                                      launched.file, above.string()));
   }
+  if (!fs::exists(launched.file, code)) {
+    if (::access(above.c_str(), W_OK) == 0) return std::nullopt;
+    return invalid_input(
+        fmt::format("{}: cannot be written: {} is not writable; choose another file with --write",
+                    launched.file, fs::absolute(above, code).lexically_normal().string()));
+  }
+  auto there = read_file(launched.file);
+  if (there && (*there == launched.study.text || *there == launched.other)) {
+    return std::optional(*std::move(there));
+  }
+  return invalid_input(fmt::format(
+      "{0} is there already and says something else than this launch line; go on with it by "
+      "slurmtune {1} {0}, or choose another file or name with --write FILE or --name NAME",
+      launched.file, launched.command));
+}
+
+Expected<void> write_launched(const LaunchedStudy& launched) {
+  SLURMTUNE_TRY(const auto there, text_there(launched));
+  if (there) return {};
   return replace_file(launched.file, launched.study.text, Durability::synced);
 }
 
-std::string told(const LaunchedStudy& launched, bool written) {
+std::string told(const LaunchedStudy& launched, Written written) {
   std::string text = "understood\n";
   for (const UnderstoodThing& thing : launched.study.understood) {
     text += fmt::format("  {:<18} {:<20} {}\n", thing.what, thing.value,
                         thing.from.empty() ? "" : "(" + thing.from + ")");
   }
   for (const std::string& note : launched.study.notes) text += "note: " + note + "\n";
-  if (written) {
-    text += fmt::format("written into {0}: edit it, and use slurmtune tune {0}\n", launched.file);
-  } else {
-    text += fmt::format("tune and submit write it into {}\n", launched.file);
+  switch (written) {
+    case Written::yes:
+      text += fmt::format("written into {0}: edit it, and use slurmtune {1} {0}\n", launched.file,
+                          launched.command);
+      break;
+    case Written::before:
+      text += fmt::format("{0} says the same already: edit it, and use slurmtune {1} {0}\n",
+                          launched.file, launched.command);
+      break;
+    case Written::no:
+      text += fmt::format("tune and submit write it into {}\n", launched.file);
+      break;
   }
   return text + "\n";
 }

@@ -64,6 +64,14 @@ Expected<std::unique_ptr<TuningExecutor>> open_slurm() {
   return std::make_unique<TuningExecutor>(std::move(scheduler), ExecutorOptions{});
 }
 
+Expected<WholeJob> submit_one_job(const CreatedStudy& created) {
+  SLURMTUNE_TRY(const auto slurm, open_slurm());
+  auto job = submit_whole_job(created.directory, *slurm, real_world());
+  const bool refused = !job && job.error().kind == ErrorKind::invalid_input;
+  if (refused && created.creation == Creation::created) withdraw_study(created.directory);
+  return job;
+}
+
 Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& created) {
   auto state = study.autotuner->advance({Role::resume, 0});
   const bool refused = !state && state.error().kind == ErrorKind::invalid_input;

@@ -9,6 +9,7 @@
 #include "slurmtune/execute/tuning_executor.hpp"
 #include "slurmtune/tune/autotuner.hpp"
 #include "slurmtune/tune/create_study.hpp"
+#include "slurmtune/tune/one_job.hpp"
 
 namespace slurmtune {
 
@@ -40,6 +41,9 @@ enum class LocalPart { foreground, bystander };
 /// behind. Errors: those of Autotuner::advance.
 [[nodiscard]] Expected<StudyState> submit_missing_jobs(OpenStudy& study,
                                                        const CreatedStudy& created);
+
+/// Submits the one job of such a study; withdrawn likewise. Errors: those of submit_whole_job.
+[[nodiscard]] Expected<WholeJob> submit_one_job(const CreatedStudy& created);
 
 /// The jobs of a local study are known to one process only: a second one would run them again, or
 /// conclude without them. Errors: unavailable if another process works on the study.

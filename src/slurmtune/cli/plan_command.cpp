@@ -21,18 +21,18 @@ struct PlanArguments {
 };
 
 Expected<ExitCode> show_plan(const PlanArguments& arguments) {
-  SLURMTUNE_TRY(
-      const LoadedStudy study,
-      arguments.study.load(
-          Stay::no, arguments.as_dot || arguments.as_json ? Understood::silent : Understood::told));
-  SLURMTUNE_TRY(const Plan plan, plan_study(study, real_world().now()));
+  const Understood understood =
+      arguments.as_dot || arguments.as_json ? Understood::silent : Understood::told;
+  SLURMTUNE_TRY(const GivenStudy given, arguments.study.load(Stay::no, understood));
+  SLURMTUNE_TRY(const Plan plan, plan_study(given.study, real_world().now()));
+  SLURMTUNE_CHECK(arguments.study.accept(given, understood));
   if (arguments.as_dot) {
     print(render_dot(plan));
   } else if (arguments.as_json) {
     SLURMTUNE_TRY(const std::string text, render_plan(plan));
     print(Json::parse(text));
   } else {
-    print(plan_text(study.input, plan, colour_of_output()));
+    print(plan_text(given.study.input, plan, colour_of_output()));
   }
   return ExitCode::done;
 }

@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "slurmtune/cli/launched_study.hpp"
 #include "slurmtune/cli/output.hpp"
+#include "slurmtune/cli/trial_script.hpp"
 
 namespace slurmtune {
 
@@ -23,51 +23,70 @@ constexpr std::array<std::pair<std::string_view, SubmitMode>, 5> submit_words{
 
 }  // namespace
 
-void StudyArguments::add_to(CLI::App& command, const LaunchWords& words) {
+void StudyArguments::add_to(CLI::App& app, const LaunchWords& words) {
   launch = words;
-  CLI::Option* file = command.add_option("STUDY", study, "the study.toml, or -- LAUNCH LINE");
+  command = app.get_name();
+  CLI::Option* file = app.add_option("STUDY", study, "the study.toml, or -- LAUNCH LINE");
   if (!launch.given) file->required();
-  command.add_option("--site", site, "site file, or the name of one that comes with slurmtune");
-  command
-      .add_option("--submit", submit,
-                  "graph (Slurm), one-job (the same in one job), allocation (in the one that is "
-                  "held), local (this machine) or scripts (write only)")
+  app.add_option("--site", site, "site file, or the name of one that comes with slurmtune");
+  app.add_option("--submit", submit,
+                 "graph (Slurm), one-job (the same in one job), allocation (in the one that is "
+                 "held), local (this machine) or scripts (write only)")
       ->check(CLI::IsMember({"graph", "one-job", "allocation", "scripts", "local"}));
-  command.add_option("--name", name, "with a launch line: the name of its study [of the script]");
-  command.add_option("--write", write,
-                     "with a launch line: where its study goes [study-<name>.toml]");
+  app.add_option("--name", name, "with a launch line: the name of its study [of the script]");
+  app.add_option("--write", write, "with a launch line: where its study goes [study-<name>.toml]");
 }
 
-void StudyArguments::add_directory_to(CLI::App& command) {
-  command.add_option("--dir", directory,
-                     "where the study goes, on a filesystem that all nodes see "
-                     "[slurmtune-<name> in the current directory]");
+void StudyArguments::add_directory_to(CLI::App& app) {
+  app.add_option("--dir", directory,
+                 "where the study goes, on a filesystem that all nodes see "
+                 "[slurmtune-<name> in the current directory]");
 }
 
-Expected<LoadedStudy> StudyArguments::load(Stay stay, Understood understood) const {
+Expected<GivenStudy> StudyArguments::load(Stay stay, Understood understood) const {
+  GivenStudy given;
   if (!launch.given) {
     if (!name.empty() || !write.empty()) {
       return invalid_input("--name and --write go with a launch line (-- deepspeed train.py …)");
     }
-    return load_file(stay, study, std::nullopt);
+    SLURMTUNE_TRY(given.study, load_file(stay, study, std::nullopt));
+    return given;
   }
   if (!study.empty()) {
     return invalid_input(fmt::format("give a study ({}) or a launch line (-- {} …), not both",
                                      study, launch.words.empty() ? "" : launch.words.front()));
   }
-  SLURMTUNE_TRY(const LaunchedStudy launched, study_of_launch_line(*this));
-  const bool writes = understood == Understood::written || !write.empty();
-  if (writes) SLURMTUNE_CHECK(check_free(launched));
-  auto loaded = load_file(stay, launched.file, launched.study.text);
+  SLURMTUNE_TRY(LaunchedStudy launched, study_of_launch_line(*this));
+  std::string text = launched.study.text;
+  if (writes(understood)) {
+    SLURMTUNE_TRY(auto there, text_there(launched));
+    given.there = there.has_value();
+    if (there) text = *std::move(there);
+  }
+  auto loaded = load_file(stay, launched.file, text);
   if (!loaded) {
-    if (!loaded.error().message.starts_with(launched.file + ":")) return loaded;
+    if (!loaded.error().message.starts_with(launched.file + ":")) {
+      return tl::unexpected<Error>(loaded.error());
+    }
     return invalid_input(loaded.error().message +
                          " (a line of the study that the launch line "
                          "becomes; it was not written)");
   }
-  if (writes) SLURMTUNE_CHECK(write_launched(launched));
-  if (understood != Understood::silent) print(told(launched, writes));
-  return loaded;
+  given.study = *std::move(loaded);
+  if (const auto missing = missing_script(given.study)) launched.study.notes.push_back(*missing);
+  given.launched = std::move(launched);
+  return given;
+}
+
+Expected<void> StudyArguments::accept(const GivenStudy& given, Understood understood) const {
+  if (!given.launched) return {};
+  if (writes(understood)) SLURMTUNE_CHECK(write_launched(*given.launched));
+  if (understood == Understood::silent) return {};
+  const Written written = !writes(understood) ? Written::no
+                          : given.there       ? Written::before
+                                              : Written::yes;
+  print(told(*given.launched, written));
+  return {};
 }
 
 Expected<LoadedStudy> StudyArguments::load_file(Stay stay, const std::string& path,
@@ -80,6 +99,8 @@ Expected<LoadedStudy> StudyArguments::load_file(Stay stay, const std::string& pa
     if (word == submit) options.submit = submit_mode;
   }
   options.mode = mode;
+  // The command's word counts, whatever the file of its launch line says.
+  if (launch.given && !mode) options.mode = StudyMode::tune;
   return load_study(path, options);
 }
 

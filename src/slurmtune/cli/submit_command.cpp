@@ -8,7 +8,7 @@
 #include "slurmtune/cli/open_study.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
-#include "slurmtune/tune/one_job.hpp"
+#include "slurmtune/cli/trial_script.hpp"
 #include "slurmtune/tune/write_scripts.hpp"
 
 namespace slurmtune {
@@ -22,50 +22,55 @@ std::string what_next(const std::string& directory) {
       directory);
 }
 
-Expected<ExitCode> write_scripts_only(const CreatedStudy& created) {
+Expected<std::string> write_scripts_only(const CreatedStudy& created) {
   SLURMTUNE_TRY(const auto lines, write_scripts(created.directory));
   std::string text = "# Nothing was submitted. Submit by hand, in this order:\n";
   for (const std::string& line : lines) text += line + '\n';
-  print(text);
-  return ExitCode::done;
+  return text;
 }
 
-Expected<ExitCode> submit_in_one_job(const CreatedStudy& created) {
-  const std::string place = created.directory.root().string();
-  SLURMTUNE_TRY(const auto slurm, open_slurm());
-  const auto job = submit_whole_job(created.directory, *slurm, real_world());
-  if (!job) {
-    const bool refused = job.error().kind == ErrorKind::invalid_input;
-    if (refused && created.creation == Creation::created) withdraw_study(created.directory);
-    return tl::unexpected<Error>(job.error());
-  }
-  if (!job->is_new) print(fmt::format("{} is in the queue already\n", job->job));
-  print(fmt::format("{:>10}  the whole study\n", job->job) + what_next(place));
-  return ExitCode::done;
+Expected<std::string> submit_in_one_job(const CreatedStudy& created) {
+  SLURMTUNE_TRY(const WholeJob job, submit_one_job(created));
+  const std::string before = job.is_new ? "" : fmt::format("{} is in the queue already\n", job.job);
+  return fmt::format("{}{:>10}  the whole study\n{}", before, job.job,
+                     what_next(created.directory.root().string()));
 }
 
-Expected<ExitCode> submit(const StudyArguments& arguments) {
-  SLURMTUNE_TRY(const LoadedStudy study, arguments.load());
-  if (study.submit == SubmitMode::local || study.submit == SubmitMode::allocation) {
-    return invalid_input(fmt::format(
-        "{}: submit = \"{}\" runs in the foreground; use: slurmtune tune {}", study.input.spec.path,
-        study.submit == SubmitMode::local ? "local" : "allocation", study.input.spec.path));
-  }
-  const Instant now = real_world().now();
-  SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
-  if (study.submit == SubmitMode::scripts) return write_scripts_only(created);
+Expected<std::string> submit_graph(const CreatedStudy& created) {
   const std::string place = created.directory.root().string();
-  if (study.submit == SubmitMode::one_job) return submit_in_one_job(created);
   SLURMTUNE_TRY(OpenStudy open, open_study(place, LocalPart::foreground));
-  if (created.creation == Creation::found) {
-    print(fmt::format("{} holds this study already; going on with it\n", place));
-  }
   SLURMTUNE_TRY(const StudyState state, submit_missing_jobs(open, created));
   std::string text;
+  if (created.creation == Creation::found) {
+    text += fmt::format("{} holds this study already; going on with it\n", place);
+  }
   for (const JobRecord& job : state.jobs) {
     if (job.job) text += fmt::format("{:>10}  {}\n", *job.job, job.name);
   }
-  print(text + what_next(place));
+  return text + what_next(place);
+}
+
+Expected<ExitCode> submit(const StudyArguments& arguments) {
+  SLURMTUNE_TRY(const GivenStudy given, arguments.load());
+  const LoadedStudy& study = given.study;
+  if (study.submit == SubmitMode::local || study.submit == SubmitMode::allocation) {
+    const char* word = study.submit == SubmitMode::local ? "local" : "allocation";
+    return invalid_input(fmt::format(
+        "{}submit = \"{}\" runs in the foreground; use: slurmtune tune {}",
+        given.launched ? "" : study.input.spec.path + ": ", word,
+        given.launched ? fmt::format("--submit {} -- {} …", word, arguments.launch.words.front())
+                       : study.input.spec.path));
+  }
+  const bool by_hand = study.submit == SubmitMode::scripts;
+  if (!by_hand) SLURMTUNE_CHECK(check_script(study, given.where()));
+  const Instant now = real_world().now();
+  SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
+  const bool whole = study.submit == SubmitMode::one_job;
+  SLURMTUNE_TRY(const std::string text, by_hand ? write_scripts_only(created)
+                                        : whole ? submit_in_one_job(created)
+                                                : submit_graph(created));
+  SLURMTUNE_CHECK(arguments.accept(given));
+  print(text);
   return ExitCode::done;
 }
 

@@ -8,7 +8,7 @@
 #include "slurmtune/cli/follow.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
-#include "slurmtune/tune/one_job.hpp"
+#include "slurmtune/cli/trial_script.hpp"
 
 namespace slurmtune {
 
@@ -23,30 +23,45 @@ std::string_view where(SubmitMode mode) {
   }
 }
 
+tl::unexpected<Error> no_scripts(const StudyArguments& arguments) {
+  const bool trains = arguments.mode == StudyMode::run;
+  return invalid_input(fmt::format(
+      "{} cannot wait for scripts that are submitted by hand; use: slurmtune submit --submit "
+      "scripts{}",
+      arguments.command, trains ? ", of a study with mode = \"run\"" : ""));
+}
+
+/// Once nothing can be refused any more: writes the study of a launch line, and says what is done.
+Expected<void> announce(const StudyArguments& arguments, const GivenStudy& given,
+                        const std::string& place) {
+  SLURMTUNE_CHECK(arguments.accept(given));
+  for (const std::string& note : given.study.input.spec.notes) print("note: " + note + '\n');
+  print(fmt::format("study {}, {}\n", place, where(given.study.submit)));
+  return {};
+}
+
 Expected<ExitCode> tune(const StudyArguments& arguments) {
-  SLURMTUNE_TRY(const LoadedStudy study, arguments.load(Stay::in_foreground));
-  if (study.submit == SubmitMode::scripts) {
-    return invalid_input(
-        "tune cannot wait for scripts that are submitted by hand; use: slurmtune "
-        "submit --submit scripts");
-  }
-  for (const std::string& note : study.input.spec.notes) print("note: " + note + '\n');
+  SLURMTUNE_TRY(const GivenStudy given, arguments.load(Stay::in_foreground));
+  const LoadedStudy& study = given.study;
+  if (study.submit == SubmitMode::scripts) return no_scripts(arguments);
+  SLURMTUNE_CHECK(check_script(study, given.where()));
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
   const std::string place = created.directory.root().string();
-  print(fmt::format("study {}, {}\n", place, where(study.submit)));
   const bool elsewhere = study.submit == SubmitMode::one_job;
   SLURMTUNE_TRY(OpenStudy open,
                 open_study(place, elsewhere ? LocalPart::bystander : LocalPart::foreground));
-  if (open.state.finished) return print_report(open, false);
-  if (study.submit == SubmitMode::one_job) {
-    SLURMTUNE_TRY(const auto slurm, open_slurm());
-    SLURMTUNE_CHECK(submit_whole_job(created.directory, *slurm, real_world()));
-    return watch_study(open);
+  if (open.state.finished) {
+    SLURMTUNE_CHECK(announce(arguments, given, place));
+    return print_report(open, false);
   }
-  if (open.is_local()) return run_local_study(open);
-  SLURMTUNE_CHECK(submit_missing_jobs(open, created));
-  return watch_study(open);
+  if (study.submit == SubmitMode::one_job) {
+    SLURMTUNE_CHECK(submit_one_job(created));
+  } else if (!open.is_local()) {
+    SLURMTUNE_CHECK(submit_missing_jobs(open, created));
+  }
+  SLURMTUNE_CHECK(announce(arguments, given, place));
+  return open.is_local() && !elsewhere ? run_local_study(open) : watch_study(open);
 }
 
 }  // namespace

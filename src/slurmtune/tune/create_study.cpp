@@ -77,6 +77,21 @@ class Draft {
   bool moved_ = false;
 };
 
+/// The study at `place` differs from the one that is wanted in `mode` alone.
+tl::unexpected<Error> other_mode(const fs::path& place, StudyMode wanted) {
+  if (wanted == StudyMode::run) {
+    return invalid_input(fmt::format(
+        "{0}: holds this study with mode = \"tune\"; train with its winner by "
+        "{0}/best/train_optimal.sbatch or cmd_optimal.sh, or tune once more and then train with "
+        "--dir DIR",
+        place.string()));
+  }
+  return invalid_input(
+      fmt::format("{0}: holds this study with mode = \"run\", which trains with the winner; go on "
+                  "with it: slurmtune resume {0}, or choose another place with --dir",
+                  place.string()));
+}
+
 /// Whether a study stands at `place` and was made from the same texts.
 Expected<bool> stands_already(const LoadedStudy& study, const fs::path& place) {
   std::error_code code;
@@ -91,18 +106,21 @@ Expected<bool> stands_already(const LoadedStudy& study, const fs::path& place) {
     const auto frozen = read_file(path);
     return frozen && *frozen == text;
   };
-  const bool equal =
-      same(there.study_toml(), study.sources.study.text) &&
+  const bool equal_but_study =
       same(there.site_toml(), study.sources.site.text) &&
       (!study.sources.ds_config || same(there.ds_config(), study.sources.ds_config->text)) &&
       (!study.sources.model_config || same(there.model_config(), study.sources.model_config->text));
-  if (!equal) {
-    return invalid_input(
-        fmt::format("{}: holds a study of another input; choose another place with --dir, or go on "
-                    "with that one: slurmtune resume {}",
-                    place.string(), place.string()));
+  const std::string& text = study.sources.study.text;
+  if (equal_but_study && same(there.study_toml(), text)) return true;
+  const StudyMode mode = study.input.spec.mode;
+  const auto frozen = read_file(there.study_toml());
+  if (equal_but_study && frozen && with_mode(*frozen, mode) == with_mode(text, mode)) {
+    return other_mode(place, mode);
   }
-  return true;
+  return invalid_input(
+      fmt::format("{}: holds a study of another input; choose another place with --dir, or go on "
+                  "with that one: slurmtune resume {}",
+                  place.string(), place.string()));
 }
 
 /// Job scripts hold the study's directory, also those that run without Slurm.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
@@ -48,6 +49,10 @@ struct LoadedStudy {
 /// its own uses site-configs/local.toml. Errors: invalid_input, also for files that are not there.
 [[nodiscard]] Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                                const StudyOptions& options);
+
+/// A study.toml with `mode` set at its top level. No line moves if there is a `mode`, or an empty
+/// line above the first table, so that messages name the user's lines.
+[[nodiscard]] std::string with_mode(std::string_view text, StudyMode mode);
 
 /// Every experiment begins in trial.workdir. Errors: invalid_input, with its line, if it is no
 /// directory.

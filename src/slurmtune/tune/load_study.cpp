@@ -103,29 +103,6 @@ std::string with_keys(std::string_view text,
   return replaced;
 }
 
-/// A study.toml with `mode` set at its top level. No line moves if there is a `mode`, or an empty
-/// line above the first table, so that messages name the user's lines.
-std::string with_mode(std::string_view text, std::string_view mode) {
-  const std::string line = fmt::format("mode = \"{}\"", mode);
-  std::size_t blank = std::string_view::npos;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view here = text.substr(at, end - at);
-    const std::size_t first = here.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) {
-      blank = at;
-    } else if (here[first] == '[') {
-      break;
-    } else if (here.substr(first).starts_with("mode") &&
-               here.find_first_not_of(" \t", first + 4) == here.find('=')) {
-      return fmt::format("{}{}{}", text.substr(0, at), line, text.substr(end));
-    }
-    at = end + 1;
-  }
-  if (blank == std::string_view::npos) return line + "\n" + std::string(text);
-  return fmt::format("{}{}{}", text.substr(0, blank), line, text.substr(blank));
-}
-
 /// Where the stages share one job's nodes there is nothing to gain by several tasks a stage, which
 /// would run one after the other; lanes work on it side by side.
 Expected<void> fit_into_one_job(LoadedStudy& study, const StudySpec& spec) {
@@ -159,6 +136,27 @@ std::optional<int> held_nodes() {
   if (job == nullptr || nodes == nullptr) return std::nullopt;
   const int count = std::atoi(nodes);
   return count > 0 ? std::optional<int>(count) : std::nullopt;
+}
+
+std::string with_mode(std::string_view text, StudyMode mode) {
+  const std::string line = fmt::format("mode = \"{}\"", mode == StudyMode::run ? "run" : "tune");
+  std::size_t blank = std::string_view::npos;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view here = text.substr(at, end - at);
+    const std::size_t first = here.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) {
+      blank = at;
+    } else if (here[first] == '[') {
+      break;
+    } else if (here.substr(first).starts_with("mode") &&
+               here.find_first_not_of(" \t", first + 4) == here.find('=')) {
+      return fmt::format("{}{}{}", text.substr(0, at), line, text.substr(end));
+    }
+    at = end + 1;
+  }
+  if (blank == std::string_view::npos) return line + "\n" + std::string(text);
+  return fmt::format("{}{}{}", text.substr(0, blank), line, text.substr(blank));
 }
 
 Expected<Site> named_site(const std::string& site) {
@@ -202,8 +200,7 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
     if (options.in_foreground && held_nodes()) study.submit = SubmitMode::allocation;
   }
   if (options.mode && *options.mode != asked.spec.mode) {
-    study.sources.study.text =
-        with_mode(study.sources.study.text, *options.mode == StudyMode::run ? "run" : "tune");
+    study.sources.study.text = with_mode(study.sources.study.text, *options.mode);
   }
   SLURMTUNE_TRY(study.sources.site,
                 choose_site(options, files, study.origin, study.submit, study_toml.string()));
