@@ -89,9 +89,12 @@ Expected<LaunchPlace> look_around(const LaunchLine& line, const std::string& sit
 Expected<void> check_config(const UnderstoodThing& config) {
   std::error_code code;
   if (fs::exists(config.value, code) && !fs::is_directory(config.value, code)) return {};
+  const bool home = config.value.starts_with("~");
   return invalid_input(fmt::format(
-      "launch line: {} {}: no such file, seen from {}; name the DeepSpeed config's file",
-      config.from, config.value, fs::current_path().string()));
+      "launch line: {} {}: {}, seen from {}; name the DeepSpeed config's file{}", config.from,
+      config.value, fs::exists(config.value, code) ? "a directory" : "no such file",
+      fs::current_path().string(),
+      home ? " (the shell does not replace a ~ inside a word; write $HOME)" : ""));
 }
 
 /// A site as the study file must name it: relative paths are relative to that file.

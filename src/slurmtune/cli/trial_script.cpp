@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/input/launch_names.hpp"
 
 namespace slurmtune {
@@ -44,9 +45,9 @@ std::optional<std::string> missing_script(const LoadedStudy& study) {
   std::error_code code;
   if (!script || fs::exists(workdir_of(study) / *script, code)) return std::nullopt;
   if (fs::path(*script).is_absolute()) {
-    return fmt::format("{} is not on this machine; the nodes must have it", *script);
+    return fmt::format("{} is not on this machine; the nodes must have it", shell_quote(*script));
   }
-  return fmt::format("{} is not in {}, where the trials begin", *script,
+  return fmt::format("{} is not in {}, where the trials begin", shell_quote(*script),
                      workdir_of(study).string());
 }
 

@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/input/launch_line.hpp"
+#include "slurmtune/input/launch_names.hpp"
 
 namespace slurmtune {
 
@@ -72,6 +74,39 @@ Expected<std::optional<DsConfigArgument>> find_ds_config(
     return found;
   }
   return std::nullopt;
+}
+
+Expected<void> check_arguments(LaunchLine& line) {
+  if (line.launcher == LineLauncher::none && line.prefix.empty() &&
+      (line.script == "sbatch" || line.script == "salloc")) {
+    return invalid_input(
+        fmt::format("launch line: {} submits a job, and slurmtune submits its own; give the line "
+                    "that starts the training",
+                    line.script));
+  }
+  std::string before;
+  for (const std::string& word : line.arguments) {
+    const std::string where = before.empty() ? "first" : fmt::format("after {}", before);
+    if (word.empty()) {
+      line.notes.push_back(
+          fmt::format("an argument is empty ({}): is a shell variable unset?", where));
+    } else if (looks_unexpanded(word)) {
+      line.notes.push_back(fmt::format(
+          "{} stays as it is: no shell expands it in a trial (were single quotes meant?)",
+          shell_quote(word)));
+    }
+    const auto inner = launcher_named(word);
+    const bool bare = line.prefix.empty() && line.launcher == LineLauncher::none;
+    if (bare && inner && word.size() > 2 && !before.starts_with('-')) {
+      return invalid_input(
+          fmt::format("launch line: {} starts {} inside; give the line from {} on, and write what "
+                      "stands before it into "
+                      "trial.container or trial.setup of the study",
+                      line.script, word, word));
+    }
+    before = word;
+  }
+  return {};
 }
 
 bool is_hf_trainer(const LaunchLine& line) {

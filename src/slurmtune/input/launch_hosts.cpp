@@ -110,7 +110,8 @@ Expected<std::vector<Host>> read_host_filter(std::string_view flag, std::string_
       const std::string_view word = cut(item, ',');
       const auto slot = whole_number(word);
       if (!slot) return bad_filter(flag, text, fmt::format("'{}' is no slot", word));
-      host.slots->push_back(*slot);
+      // DeepSpeed takes a slot that stands twice for one.
+      if (std::ranges::find(*host.slots, *slot) == host.slots->end()) host.slots->push_back(*slot);
     }
     const auto same = std::ranges::find(hosts, host.name, &Host::name);
     if (same != hosts.end()) {

@@ -52,7 +52,6 @@ class Parser {
   void apply_exports(const std::string& flag, const std::string& value);
   Expected<void> apply_mapping(const std::string& flag, const std::string& value);
   Expected<void> read_script();
-  Expected<void> check_arguments();
   Expected<LaunchLine> with_program();
   [[nodiscard]] std::optional<GivenCount> own_nodes() const;
   void enter(LineLauncher launcher);
@@ -134,8 +133,9 @@ Expected<void> Parser::set_count(std::optional<GivenCount>& count, const std::st
                                  const std::string& value) {
   const std::string from = joined(flag, {value});
   std::string number = value;
-  if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
-    number = value.substr(colon + 1);
+  // `2:4` of torchrun, `2-4` of srun.
+  if (const std::size_t to = value.find_first_of(":-", 1); to != std::string::npos) {
+    number = value.substr(to + 1);
     line_.notes.push_back(fmt::format(
         "{}: a trial has a fixed number of nodes; the largest, {}, is taken", from, number));
   }
@@ -285,6 +285,10 @@ Expected<void> Parser::read_script() {
   }
   SLURMTUNE_CHECK(check_one_word(line_.script));
   const bool launched = line_.launcher != LineLauncher::none && !starts_programs(line_.launcher);
+  if (launched && launcher_named(line_.script)) {
+    return fail(fmt::format("{} starts {}, which starts processes itself; give the line of one",
+                            line_.launcher_name, line_.script));
+  }
   if (launched && !no_python_) {
     line_.prefix = python_.empty() ? Words{"python3"} : python_;
     if (std::ranges::find(line_.prefix, "-u") == line_.prefix.end()) line_.prefix.push_back("-u");
@@ -302,38 +306,7 @@ Expected<void> Parser::read_script() {
         "in the study if the script asks for the other");
   }
   line_.arguments.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
-  return check_arguments();
-}
-
-Expected<void> Parser::check_arguments() {
-  if (line_.launcher == LineLauncher::none && line_.prefix.empty() &&
-      (line_.script == "sbatch" || line_.script == "salloc")) {
-    return fail(fmt::format(
-        "{} submits a job, and slurmtune submits its own; give the line that starts the training",
-        line_.script));
-  }
-  std::string before;
-  for (const std::string& word : line_.arguments) {
-    const std::string where = before.empty() ? "first" : fmt::format("after {}", before);
-    if (word.empty()) {
-      line_.notes.push_back(
-          fmt::format("an argument is empty ({}): is a shell variable unset?", where));
-    } else if (looks_unexpanded(word)) {
-      line_.notes.push_back(fmt::format(
-          "{} stays as it is: no shell expands it in a trial (were single quotes meant?)",
-          shell_quote(word)));
-    }
-    const auto inner = launcher_named(word);
-    const bool bare = line_.prefix.empty() && line_.launcher == LineLauncher::none;
-    if (bare && inner && word.size() > 2 && !before.starts_with('-')) {
-      return fail(fmt::format(
-          "{} starts {} inside; give the line from {} on, and write what stands before it into "
-          "trial.container or trial.setup of the study",
-          line_.script, word, word));
-    }
-    before = word;
-  }
-  return {};
+  return check_arguments(line_);
 }
 
 /// The nodes on each of which mpirun or srun start another launcher.
@@ -356,6 +329,10 @@ Expected<LaunchLine> Parser::with_program() {
         line_.launcher_name));
   }
   SLURMTUNE_TRY(LaunchLine inner, parse_launch_line(std::span(words_).subspan(at_)));
+  if (starts_programs(inner.launcher)) {
+    return fail(fmt::format("{} starts {}, which starts processes itself; give the line of one",
+                            line_.launcher_name, inner.launcher_name));
+  }
   if (inner.launcher == LineLauncher::none) {
     inner.launcher = line_.launcher;
     inner.launcher_name = line_.launcher_name;

@@ -67,6 +67,10 @@ struct LaunchLine {
 /// accelerate/commands/launch.py 1.2, mpirun(1) of Open MPI 4.1, srun(1).
 [[nodiscard]] Expected<LaunchLine> parse_launch_line(std::span<const std::string> argv);
 
+/// Notes the words of a program that look like a slip of the shell's. Errors: invalid_input if the
+/// program submits jobs, or starts one of the launchers.
+[[nodiscard]] Expected<void> check_arguments(LaunchLine& line);
+
 /// The file of a script's DeepSpeed config: an argument and where in it the file begins.
 struct DsConfigArgument {
   std::size_t index = 0;   ///< in `arguments`

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/input/launch_names.hpp"
@@ -94,6 +95,20 @@ Expected<void> read_env(std::span<const std::string> words, LinePrefix& prefix) 
   return {};
 }
 
+/// A study.toml, and all that is written of it, holds UTF-8.
+Expected<void> check_text(std::span<const std::string> words) {
+  using Json = nlohmann::json;
+  for (const std::string& word : words) {
+    const auto with = [text = Json(word)](Json::error_handler_t handler) {
+      return text.dump(-1, ' ', false, handler);
+    };
+    if (with(Json::error_handler_t::ignore) == with(Json::error_handler_t::replace)) continue;
+    return fail(fmt::format("{} is not UTF-8; give the file another name, or the text in UTF-8",
+                            with(Json::error_handler_t::replace)));
+  }
+  return {};
+}
+
 /// `bash -c "deepspeed train.py …"`
 Expected<void> check_shell(std::span<const std::string> words) {
   if (!is_shell(words.front())) return {};
@@ -126,6 +141,7 @@ Expected<void> check_one_word(const std::string& word) {
 }
 
 Expected<LinePrefix> read_line_prefix(std::span<const std::string> words) {
+  SLURMTUNE_CHECK(check_text(words));
   LinePrefix prefix;
   while (prefix.words < words.size()) {
     const std::string& word = words[prefix.words];

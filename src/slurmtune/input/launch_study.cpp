@@ -21,6 +21,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::string_view ds_placeholder = "{ds_config}";
 constexpr std::size_t name_max = 64;
+constexpr const char* accelerate_accumulation = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS";
 
 /// The last part of a path, which may end in a slash.
 std::string_view last_name(std::string_view path) {
@@ -162,6 +163,12 @@ tl::unexpected<Error> no_config(const LaunchLine& line) {
         "deepspeed train.py --deepspeed ds_config.json …",
         is_shell(shell) && !line.arguments.empty() ? line.arguments.front() : shell));
   }
+  if (line.launcher == LineLauncher::accelerate) {
+    return invalid_input(
+        "launch line: it names no DeepSpeed config; give it before the script with "
+        "--deepspeed_config_file FILE (the file may be as short as "
+        "{\"train_micro_batch_size_per_gpu\": \"auto\"})");
+  }
   const bool is_switch = std::ranges::find(line.arguments, "--deepspeed") != line.arguments.end();
   return invalid_input(fmt::format(
       "launch line: {}; give it with --deepspeed_config FILE or --deepspeed FILE (the file may be "
@@ -213,8 +220,8 @@ std::map<std::string, std::string> environment_of(const LaunchLine& line, const 
     env["ACCELERATE_USE_DEEPSPEED"] = "true";
     env["ACCELERATE_DEEPSPEED_CONFIG_FILE"] = ds_placeholder;
   }
-  constexpr const char* accumulation = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS";
-  if (env.contains(accumulation)) env[accumulation] = "{p:gradient_accumulation}";
+  const auto accumulation = env.find(accelerate_accumulation);
+  if (accumulation != env.end()) accumulation->second = "{p:gradient_accumulation}";
   if (!devices.empty()) env["CUDA_VISIBLE_DEVICES"] = devices;
   return env;
 }
@@ -287,6 +294,16 @@ StepSource step_source(const LaunchLine& line) {
   return {"deepspeed", "DeepSpeed's own lines"};
 }
 
+std::string measure_section(const StepSource& steps) {
+  const auto startup_s = static_cast<int>(MeasureSpec{}.startup_s);
+  return fmt::format(
+      "\n[measure]\nsource = \"{}\"  # {}\n"
+      "# Seconds until the first step, at most, before a trial is taken for hung. It makes most of "
+      "the\n# plan's worst case and of the walltime of jobs: lower it to what loading takes here.\n"
+      "startup_s = {}\n",
+      steps.word, steps.why, startup_s);
+}
+
 Expected<std::string> parallel_section(const LaunchLine& line) {
   SLURMTUNE_TRY(const std::vector<GivenDegree> degrees, known_degrees(line));
   Table table;
@@ -308,6 +325,12 @@ Expected<LaunchStudy> launch_study(const LaunchLine& line, const LaunchResources
   study.name = name.value;
   study.config = {"config", config.file, config.from};
   study.notes = line.notes;
+  if (const auto steps = line.env.find(accelerate_accumulation); steps != line.env.end()) {
+    study.notes.push_back(
+        fmt::format("--gradient_accumulation_steps {0} is each experiment's own; the baseline has "
+                    "that of {1}: write gradient_accumulation_steps = {0} there if it has none",
+                    steps->second, config.file));
+  }
   if (!line.autotuning.empty()) {
     study.notes.push_back(
         fmt::format("--autotuning {} is left out: the command, slurmtune {}, says what is done",
@@ -327,13 +350,18 @@ Expected<LaunchStudy> launch_study(const LaunchLine& line, const LaunchResources
   text += "\n" + trial_section(line, resources, request, config);
   SLURMTUNE_TRY(const std::string parallel, parallel_section(line));
   text += "\n" + deepspeed_section(line, config, request) + parallel;
-  text += fmt::format("\n[measure]\nsource = \"{}\"  # {}\n", steps.word, steps.why);
+  text += measure_section(steps);
   text +=
       "\n# What the study may cost; without it there is no limit.\n# [budget]\n"
       "# max_node_hours = 40\n";
   if (!request.site.empty()) text += fmt::format("\n[slurm]\nsite = {}\n", toml(request.site));
   if (!study.notes.empty()) text += "\n# Notes\n";
   for (const std::string& note : study.notes) text += "# - " + comment(note) + "\n";
+  // In the file a comment says so.
+  study.notes.push_back(
+      fmt::format("the worst case counts {} s until the first step of every experiment; lower "
+                  "measure.startup_s of the study to what loading takes",
+                  MeasureSpec{}.startup_s));
   study.text = std::move(text);
   return study;
 }

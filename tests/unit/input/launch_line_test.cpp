@@ -206,6 +206,16 @@ TEST_CASE("programs of different kinds side by side are refused", "[input]") {
   CHECK_THAT(error_of("srun --het-group=0,1 ./a"), Contains("the line of one program"));
 }
 
+TEST_CASE("a launcher that starts another one twice over is refused", "[input]") {
+  CHECK_THAT(error_of("srun -n2 mpirun -np 2 ./a"), Contains("srun starts mpirun, which starts"));
+  CHECK_THAT(error_of("deepspeed torchrun train.py"), Contains("deepspeed starts torchrun, which"));
+}
+
+TEST_CASE("words that are no text are refused", "[input]") {
+  CHECK_THAT(error_of("python tr\xff.py"), Contains("is not UTF-8"));
+  CHECK(parsed("python träin.py").script == "träin.py");
+}
+
 TEST_CASE("flags of mpirun and srun are taken as they take them", "[input]") {
   CHECK(parsed("mpirun --np 4 -mca btl tcp --bind-to core ./a").processes->value == 4);
   const LaunchLine mapped = parsed("mpirun -np 8 --map-by ppr:4:node:pe=2 ./a");
@@ -215,6 +225,7 @@ TEST_CASE("flags of mpirun and srun are taken as they take them", "[input]") {
   CHECK_THAT(parsed("mpirun -np 2 --map-by socket ./a").notes.at(0), Contains("is left out"));
   CHECK(parsed("mpirun -H a:2 -host b:2 ./a").hosts == "a:2,b:2");
   // Its value is optional, and never the next word.
+  CHECK(parsed("srun -N 2-4 ./a").nodes->value == 4);
   CHECK(parsed("srun --kill-on-bad-exit --exclusive=user ./a").script == "./a");
   const LaunchLine exported = parsed("srun --export=ALL,A=1,B=x ./a");
   CHECK(exported.env.at("A") == "1");

@@ -69,6 +69,7 @@ TEST_CASE("launch_resources: counts, hostfile and filters become nodes and proce
   CHECK(resources("deepspeed -H hosts --exclude w2 train.py", hosts) == "1x8");
   CHECK(resources("deepspeed -H hosts --exclude w1:0,1,2,3@w2:0 train.py", hosts) == "2x3");
   CHECK(resources("deepspeed --include localhost:1,3 train.py") == "1x2 on 1,3");
+  CHECK(resources("deepspeed --include localhost:1,1 train.py") == "1x1 on 1");
   CHECK(resources("deepspeed --include n1:0,1@n2:0,1 train.py") == "2x2");
   CHECK(resources("accelerate launch --num_processes 16 --num_machines 2 train.py") == "2x8");
   CHECK(resources("torchrun --nnodes 2 --nproc_per_node 4 train.py") == "2x4");
@@ -237,10 +238,12 @@ TEST_CASE("launch_study: degrees of parallelism are those of any script's flags"
 }
 
 TEST_CASE("launch_study: accelerate's processes are told what its launcher tells", "[input]") {
-  const StudySpec spec =
-      read(study_of("accelerate launch --num_processes 2 --use_deepspeed --deepspeed_config_file "
-                    "ds.json --gradient_accumulation_steps 4 train.py --x"))
-          .spec;
+  const LaunchStudy made = study_of(
+      "accelerate launch --num_processes 2 --use_deepspeed --deepspeed_config_file ds.json "
+      "--gradient_accumulation_steps 4 train.py --x");
+  CHECK_THAT(joined(made.notes), Contains("write gradient_accumulation_steps = 4 there"));
+  const StudySpec spec = read(made).spec;
+  CHECK(spec.measure.startup_s == 900.0);
   CHECK(spec.trial.env ==
         std::map<std::string, std::string>{
             {"ACCELERATE_USE_DEEPSPEED", "true"},
@@ -284,6 +287,7 @@ TEST_CASE("launch_study: a line without a DeepSpeed config is refused", "[input]
   };
   CHECK_THAT(error("deepspeed train.py --lr 1"),
              Contains("it names no DeepSpeed config; give it with --deepspeed_config FILE"));
+  CHECK_THAT(error("accelerate launch train.py"), Contains("--deepspeed_config_file FILE"));
   CHECK_THAT(error("bash train.sh"), Contains("what a script of the shell (train.sh) starts"));
   CHECK_THAT(error("./train.sh"), Contains("give the line in it that starts the training"));
   CHECK_THAT(error("deepspeed train.py --deepspeed --lr 1"),
