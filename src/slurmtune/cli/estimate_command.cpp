@@ -131,8 +131,10 @@ Expected<ExitCode> estimate(const EstimateArguments& arguments) {
   if (!arguments.model.empty()) SLURMTUNE_CHECK(take_model(arguments.model, known));
   SLURMTUNE_CHECK(arguments.apply(known.request, known.model));
   SLURMTUNE_TRY(known.request.shape, shape_of(known));
-  if (arguments.framework == "fsdp") {
-    known.request.setup.buckets = fsdp_buckets(known.request.shape);
+  if (arguments.framework.starts_with("fsdp")) {
+    known.request.setup.buckets =
+        fsdp_buckets(known.request.shape, known.request.layout,
+                     arguments.framework == "fsdp" ? FsdpEmbeddings::root : FsdpEmbeddings::units);
   }
   if (!(known.request.gpu_bytes > 0.0)) {
     return invalid_input(

@@ -86,8 +86,11 @@ void EstimateArguments::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"fp32", "low"}));
   command.add_option("--optimizer", optimizer,
                      "adamw, sgd, momentum, lion, adafactor, adam-8bit, onebitadam, … [adamw]");
-  command.add_option("--framework", framework, "deepspeed or fsdp [deepspeed]")
-      ->check(CLI::IsMember({"deepspeed", "fsdp"}));
+  command
+      .add_option("--framework", framework,
+                  "deepspeed, fsdp, or fsdp-units, where the embeddings are units of their own, "
+                  "too [deepspeed]")
+      ->check(CLI::IsMember({"deepspeed", "fsdp", "fsdp-units"}));
   command.add_flag("--foreach", foreach_step, "torch's own optimizer, over lists of tensors");
   command.add_flag("--no-sync", no_sync,
                    "gradients are added up over ranks at the last micro-step only");

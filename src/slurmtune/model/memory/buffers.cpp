@@ -19,11 +19,23 @@ double ranks_of(const ParallelLayout& layout) {
 
 }  // namespace
 
-ZeroBuckets fsdp_buckets(const TransformerShape& shape) {
+ZeroBuckets fsdp_buckets(const TransformerShape& shape, const ParallelLayout& layout,
+                         FsdpEmbeddings embeddings) {
   ZeroBuckets buckets;
   buckets.reduce = 0.0;
-  buckets.prefetch = shape.hidden > 0.0 ? shape.layer_params() : 0.0;
+  buckets.max_live = 0.0;
   buckets.max_reuse_distance = 0.0;
+  buckets.prefetch = 0.0;
+  if (!(shape.hidden > 0.0)) return buckets;
+  buckets.prefetch = shape.layer_params();
+  if (embeddings == FsdpEmbeddings::units) return buckets;
+  // An end of a pipeline holds one of the two.
+  const double root = layout.pipeline > 1
+                          ? shape.vocabulary * shape.hidden
+                          : std::max(0.0, shape.params - shape.layers * shape.layer_params());
+  buckets.prefetch += root;
+  buckets.max_live = root / static_cast<double>(layout.tensor);
+  buckets.max_reuse_distance = 2.0 * buckets.max_live;
   return buckets;
 }
 
@@ -77,7 +89,13 @@ double step_bytes(double trainable, int zero_stage, const ParallelLayout& layout
   if (converts && setup.optimizer_states == Placement::gpu) {
     if (zero_stage == 0) taken = single * own;
     if (zero_stage == 1 || zero_stage == 2) taken = (single + bytes.gradients) * shard;
-    if (zero_stage == 3) taken = single * std::min(shard, setup.buckets.sub_group);
+    if (zero_stage == 3) {
+      taken = (single + bytes.gradients) * std::min(shard, setup.buckets.sub_group);
+    }
+  }
+  // Stage 3 keeps its bucket from step to step, where the others release theirs.
+  if (zero_stage == 3 && setup.buckets.contiguous_gradients) {
+    taken += bytes.gradients * std::min(setup.buckets.reduce, own);
   }
   if (setup.optimizer_step == OptimizerStep::foreach) {
     taken += (bytes.master > 0.0 ? bytes.master : bytes.parameters) * shard;

@@ -6,9 +6,16 @@
 
 namespace slurmtune {
 
+/// Where FSDP has what no layer holds, the embeddings: in its root unit, where an ordinary wrapping
+/// of the layers leaves them, or in units of their own.
+enum class FsdpEmbeddings { root, units };
+
 /// FSDP in the words of ZeRO 3: gradients are reduced where they are made, parameters are gathered
-/// a layer at a time and one ahead. Source: Zhao et al., "PyTorch FSDP", VLDB 2023, section 3.
-[[nodiscard]] ZeroBuckets fsdp_buckets(const TransformerShape& shape);
+/// a layer at a time and one ahead; the root's are gathered once, and stay from its forward to the
+/// end of backward. Sources: Zhao et al., "PyTorch FSDP", VLDB 2023, section 3; PyTorch,
+/// distributed/fsdp/_runtime_utils.py (_post_forward: the root is not resharded).
+[[nodiscard]] ZeroBuckets fsdp_buckets(const TransformerShape& shape, const ParallelLayout& layout,
+                                       FsdpEmbeddings embeddings);
 
 /// Bytes of the buckets in which gradients are reduced: `reduce_bucket_size` elements, or the
 /// trainable parameters of a rank where these are fewer; twice with overlap_comm, of which one is
@@ -44,10 +51,12 @@ struct GatheredBytes {
                                            const TrainingSetup& setup);
 
 /// Bytes that the optimizer's step takes beside the states: 32-bit gradients of the whole model at
-/// stage 0 with fp16; of the partition at stages 1 and 2, beside the 16-bit ones flattened; of a
-/// sub-group at stage 3; a copy of the parameters for torch's `foreach`. Sources: DeepSpeed 0.14,
-/// runtime/fp16/fused_optimizer.py, runtime/zero/stage_1_and_2.py (step), stage3.py (step);
-/// PyTorch's documentation of AdamW, on `foreach`.
+/// stage 0 with fp16; of the partition at stages 1 and 2, of a sub-group at stage 3, each beside
+/// the 16-bit ones flattened; stage 3's bucket, which is made once and stays; a copy of the
+/// parameters for torch's `foreach`. Sources: DeepSpeed 0.14, runtime/fp16/fused_optimizer.py,
+/// runtime/zero/stage_1_and_2.py (step, _release_ipg_buffers), stage3.py
+/// (_prepare_fp32_grad_for_sub_group, __ipg_bucket_flat_buffer); PyTorch's documentation of AdamW,
+/// on `foreach`.
 [[nodiscard]] double step_bytes(double trainable, int zero_stage, const ParallelLayout& layout,
                                 const TrainingSetup& setup);
 

@@ -25,6 +25,18 @@ double overhead_bytes(const ParallelLayout& layout) {
   return context + workspace + (layout.ranks() > 1 ? communication : 0.0);
 }
 
+const Point& highest_of(std::span<const Point> points) {
+  return *std::ranges::max_element(points, {}, &Point::x);
+}
+
+/// Whether measured peaks lie where the step is fullest, which does not grow with the micro-batch:
+/// they rise less than half as much as the model says, and are above it.
+bool is_below_turn(const AffineFit& fit, const MemoryPrior& prior, std::span<const Point> points) {
+  const Point& highest = highest_of(points);
+  const double predicted = prior.at_first + prior.slope * (highest.x - prior.first);
+  return 2.0 * fit.slope < prior.slope && predicted <= highest.y;
+}
+
 /// Activations and logits at the turn from forward to backward, on the fuller end of a pipeline:
 /// the first stage holds as many micro-batches as there are stages, the last one, and the logits.
 std::pair<double, double> at_the_turn(const ActivationBytes& activations, double logits,
@@ -112,7 +124,8 @@ std::int64_t largest_micro_batch(const MemoryQuestion& question, double capacity
 
 std::optional<AffineFit> calibrated(const std::optional<MemoryPrior>& prior,
                                     std::span<const Point> points, std::optional<double> capacity) {
-  if (const auto fit = fit_affine(points)) return fit;
+  const auto fit = fit_affine(points);
+  if (fit && !(prior && is_below_turn(*fit, *prior, points))) return fit;
   if (!prior) return std::nullopt;
   AffineFit line;
   line.slope = prior->slope;
@@ -120,7 +133,11 @@ std::optional<AffineFit> calibrated(const std::optional<MemoryPrior>& prior,
   line.x_mean = prior->first;
   line.points = static_cast<int>(points.size());
   double level = capacity.value_or(prior->at_first);
-  if (!points.empty()) {
+  if (fit) {
+    const Point& highest = highest_of(points);
+    line.x_mean = highest.x;
+    level = std::max(0.0, level - highest.y);
+  } else if (!points.empty()) {
     double sum = 0.0;
     for (const Point& point : points) sum += point.y;
     const double measured = sum / static_cast<double>(points.size());

@@ -74,9 +74,12 @@ inline constexpr double model_deviation = 0.15;
 /// points. Without points the prior stands. One point moves it to pass through: what the model does
 /// not know is mostly the same for all micro-batches (context, buffers, fragments), what it counts
 /// grows with them. With points of two micro-batches these say both, and the prior has nothing to
-/// add: weighing it in would bend a line that is measured to less than a per cent. `residual` holds
-/// what is not sure: the model's deviation, of all of it or of what lies between the point and
-/// `capacity`. Nothing without prior and points.
+/// add: weighing it in would bend a line that is measured to less than a per cent. But points of
+/// small micro-batches may lie where the optimizer's step is fullest, which is level: if they rise
+/// less than half as much as the prior and are above it, the prior stands, as the lower bound that
+/// it is there of the peak beyond them. `residual` holds what is not sure: the model's deviation,
+/// of all of it or of what lies between the (highest) point and `capacity`. Nothing without prior
+/// and points.
 struct MemoryPrior {
   double at_first = 0.0;  ///< bytes at micro-batch `first`
   double slope = 0.0;     ///< bytes of a sample

@@ -115,8 +115,15 @@ TEST_CASE("buffers: stage 3 gathers up to its limits, at least the largest layer
   question.setup.buckets.max_reuse_distance = 0.0;
   CHECK(gathered().loss == Approx(2.0 * output));
   CHECK(gathered().backward == Approx(2.0 * (layer + 5e7) + 2.0 * layer));
-  question.setup.buckets = fsdp_buckets(question.shape);
+  question.setup.buckets = fsdp_buckets(question.shape, question.layout, FsdpEmbeddings::units);
+  CHECK(gathered().loss == Approx(2.0 * output));
   CHECK(gathered().backward == Approx(2.0 * 2.0 * layer + 2.0 * layer));
+  // The root's parameters, both embeddings and the last norm, stay from forward to backward's end.
+  const double root = question.shape.params - question.shape.layers * layer;
+  CHECK(root > 2.0 * output);
+  question.setup.buckets = fsdp_buckets(question.shape, question.layout, FsdpEmbeddings::root);
+  CHECK(gathered().loss == Approx(2.0 * root));
+  CHECK(gathered().backward == Approx(2.0 * (root + 2.0 * layer) + 2.0 * layer));
   CHECK(gathered_bytes(question.shape, 2, question.layout, question.setup).loss == 0.0);
   question.setup.buckets = ZeroBuckets{};
   question.setup.buckets.max_live = question.setup.buckets.max_reuse_distance = 1e10;
@@ -130,7 +137,8 @@ TEST_CASE("buffers: the step converts gradients, of a sub-group at stage 3", "[m
   };
   CHECK(step(1) == Approx(6e9));
   CHECK(step(2) == Approx(6e9));
-  CHECK(step(3) == Approx(4e9));
+  // The sub-group's gradients are flattened, then converted; the bucket is still there.
+  CHECK(step(3) == Approx(6e9 + 2.0 * 5e8));
   TrainingSetup foreach_setup;
   foreach_setup.precision = Precision::bf16_only;
   foreach_setup.optimizer_step = OptimizerStep::foreach;
@@ -190,6 +198,23 @@ TEST_CASE("calibrated: the prior, one point, two points", "[model]") {
   CHECK(measured->at(8) == Approx(24.0 * gib));
   CHECK(measured->residual == Approx(0.0).margin(1.0));
   CHECK_FALSE(calibrated(std::nullopt, one, 40.0 * gib));
+}
+
+TEST_CASE("calibrated: peaks of the optimizer's step say nothing of larger micro-batches",
+          "[model]") {
+  const MemoryPrior prior{10.0 * gib, 2.0 * gib, 1.0};
+  // The step takes 16 GiB, whatever the micro-batch; from 4 on the model expects more.
+  const std::array level{Point{1, 16.0 * gib}, Point{2, 16.1 * gib}};
+  const auto beyond = calibrated(prior, level, 40.0 * gib);
+  REQUIRE(beyond);
+  CHECK(beyond->at(8) == Approx(24.0 * gib));
+  CHECK(beyond->residual == Approx(model_deviation * 23.9 * gib));
+  // Measured beyond that, and still level: the model is wrong, and the points stand.
+  const std::array refuted{Point{1, 16.0 * gib}, Point{8, 16.5 * gib}};
+  const auto measured = calibrated(prior, refuted, 40.0 * gib);
+  REQUIRE(measured);
+  CHECK(measured->at(15) == Approx(17.0 * gib));
+  CHECK(calibrated(std::nullopt, level, 40.0 * gib)->at(12) == Approx(17.1 * gib));
 }
 
 TEST_CASE("host memory: what is offloaded, and what loading takes", "[model]") {
