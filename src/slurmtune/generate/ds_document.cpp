@@ -56,8 +56,9 @@ Expected<void> put_at(Json& document, std::string_view path, const Value& value)
 }
 
 /// Where the user lists values for a knob, the first of them is what every trial uses that says
-/// nothing else. No other list is touched.
-Expected<void> settle_lists(Json& document) {
+/// nothing else; a null, which DeepSpeed refuses for most keys, is left out. Nothing else is
+/// touched.
+Expected<void> settle_knobs(Json& document) {
   SLURMTUNE_TRY(const std::vector<StageTemplate> templates, load_templates());
   for (const StageTemplate& layer : templates) {
     for (const Knob& knob : layer.knobs) {
@@ -65,14 +66,18 @@ Expected<void> settle_lists(Json& document) {
       if (!target.starts_with(json_target)) continue;
       const std::string path = target.substr(json_target.size());
       const Json* value = json_at(document, path);
-      if (value == nullptr || !value->is_array() || value->empty()) continue;
-      const Json first = value->front();
-      Json* at = &document;
-      for (std::size_t from = 0, dot = 0; dot != std::string::npos; from = dot + 1) {
-        dot = path.find('.', from);
-        at = &(*at)[path.substr(from, dot == std::string::npos ? dot : dot - from)];
+      if (value == nullptr || !(value->is_null() || (value->is_array() && !value->empty()))) {
+        continue;
       }
-      *at = first;
+      std::string pointer = "/" + path;
+      std::ranges::replace(pointer, '.', '/');
+      const Json::json_pointer at(pointer);
+      if (value->is_array()) {
+        const Json first = value->front();
+        document[at] = first;
+      } else {
+        document[at.parent_pointer()].erase(at.back());
+      }
     }
   }
   return {};
@@ -124,7 +129,7 @@ Expected<Json> ds_document(const StudySpec& spec, const Configuration& configura
   }
 
   const std::int64_t stage = configuration.integer(zero_stage_parameter).value_or(user.zero_stage);
-  SLURMTUNE_CHECK(settle_lists(document));
+  SLURMTUNE_CHECK(settle_knobs(document));
   document["zero_optimization"]["stage"] = stage;
   document[std::string(micro_batch_path)] = user.micro_batch;
   document[std::string(accumulation_path)] = user.gradient_accumulation;

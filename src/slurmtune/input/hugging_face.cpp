@@ -51,6 +51,11 @@ constexpr std::array<std::string_view, 5> trainer_flags{
     "--per_device_train_batch_size", "--per_device_eval_batch_size", "--output_dir",
     "--overwrite_output_dir", "--do_train"};
 
+/// What a script by itself (run_clm_no_trainer.py), which accelerate starts as well, does not take.
+constexpr std::array<std::string_view, 7> trainers_own{
+    "--do_train",      "--overwrite_output_dir", "--logging_steps",   "--logging_strategy",
+    "--save_strategy", "--save_steps",           "--save_total_limit"};
+
 std::string dashed(std::string_view flag) {
   std::string text(flag);
   std::replace(text.begin() + 2, text.end(), '_', '-');
@@ -225,20 +230,23 @@ std::optional<SpelledFlag> find_spelled(const std::vector<std::string>& command,
   return last;
 }
 
-bool is_hugging_face(const std::vector<std::string>& command, const DsConfig& config) {
-  const bool has_flags = std::ranges::any_of(trainer_flags, [&](std::string_view flag) {
-    return find_spelled(command, flag).has_value();
-  });
-  if (!has_flags) return false;
+bool is_hugging_face(const TrialSpec& trial, const DsConfig& config) {
+  const auto has = [&](std::string_view flag) {
+    return find_spelled(trial.command, flag).has_value();
+  };
+  if (std::ranges::none_of(trainer_flags, has)) return false;
   if (!config.auto_keys.empty()) return true;
-  const auto file = find_spelled(command, "--deepspeed");
+  if (trial.env.contains("ACCELERATE_DEEPSPEED_CONFIG_FILE")) {
+    return std::ranges::any_of(trainers_own, has);
+  }
+  const auto file = find_spelled(trial.command, "--deepspeed");
   return file && !file->value.empty();
 }
 
 Expected<void> merge_hugging_face(const Merge& merge) {
   DeepSpeedSpec& deepspeed = *merge.spec.deepspeed;
   deepspeed.resolved_json = deepspeed.config_json;
-  deepspeed.hugging_face = is_hugging_face(merge.spec.trial.command, merge.config);
+  deepspeed.hugging_face = is_hugging_face(merge.spec.trial, merge.config);
   if (!deepspeed.hugging_face) return check_auto_keys(merge);
   for (const Tie& tie : ties) {
     SLURMTUNE_CHECK(check_tie(merge, tie));

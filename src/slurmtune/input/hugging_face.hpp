@@ -18,9 +18,10 @@ struct Merge;
 inline constexpr std::int64_t hugging_face_micro_batch = 8;
 
 /// Whether a command is one of the Hugging Face Trainer: it has flags of TrainingArguments, and
-/// gives the DeepSpeed config as the value of `--deepspeed`, or the config has an "auto" that the
-/// Trainer fills in. (Scripts with an argparse of their own have some of these flags, too.)
-[[nodiscard]] bool is_hugging_face(const std::vector<std::string>& command, const DsConfig& config);
+/// gives the DeepSpeed config as the value of `--deepspeed`, or in accelerate's variable, or the
+/// config has an "auto" that the Trainer fills in. (Scripts with an argparse of their own have some
+/// of these flags, too.)
+[[nodiscard]] bool is_hugging_face(const TrialSpec& trial, const DsConfig& config);
 
 /// The last value of a flag in either spelling, `--learning_rate` or `--learning-rate`.
 struct SpelledFlag {

@@ -165,6 +165,11 @@ void point_at_own_config(const Merge& merge) {
     return argument.find("{ds_config}") != std::string::npos;
   };
   if (std::ranges::any_of(command, has_placeholder)) return;
+  if (std::ranges::any_of(merge.spec.trial.trial_args, has_placeholder)) return;
+  // `accelerate launch` tells the trainer by a variable.
+  for (const auto& [name, value] : merge.spec.trial.env) {
+    if (has_placeholder(value)) return;
+  }
   for (const std::string_view flag : {"--deepspeed_config", "--deepspeed"}) {
     const auto found = find_flag(command, flag);
     if (!found || !found->value.ends_with(".json")) continue;

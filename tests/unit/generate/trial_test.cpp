@@ -110,6 +110,22 @@ TEST_CASE("render_ds_config: json targets and template values go to their dotted
   CHECK(config["zero_optimization"]["reduce_bucket_size"] == 777);
 }
 
+TEST_CASE("render_ds_config: a knob that is null is left to DeepSpeed, which refuses a null",
+          "[generate]") {
+  StudySpec spec = deepspeed_study();
+  spec.deepspeed->config_json =
+      R"({"amp":null,"zero_optimization":{"contiguous_gradients":null,"overlap_comm":[true,false],)"
+      R"("reduce_bucket_size":null,"stage":0}})";
+  for (const DsConfigUse use : {DsConfigUse::experiment, DsConfigUse::production}) {
+    const Json config = ds_config_of(spec, point(2, 1, 1), use);
+    CHECK(config["zero_optimization"] == Json({{"overlap_comm", true}, {"stage", 2}}));
+    CHECK(config["amp"].is_null());  // no knob
+  }
+  Configuration tried = point(2, 1, 1);
+  tried.values["zero_optimization.reduce_bucket_size"] = std::int64_t{1000};
+  CHECK(ds_config_of(spec, tried)["zero_optimization"]["reduce_bucket_size"] == 1000);
+}
+
 TEST_CASE("render_ds_config: a path through what is no object is refused", "[generate]") {
   StudySpec spec = deepspeed_study();
   spec.parameters = {parameter("bad", "json:gradient_accumulation_steps.inner")};

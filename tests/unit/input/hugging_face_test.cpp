@@ -118,6 +118,31 @@ TEST_CASE("Hugging Face: scripts that only share some flags are not taken for it
   CHECK(input->spec.deepspeed->arg_mappings.empty());
 }
 
+TEST_CASE("Hugging Face: accelerate gives the Trainer its config in a variable", "[input]") {
+  const auto under_accelerate = [](std::string_view flags) {
+    return read_texts(
+        deepspeed_study("[trial.env]\nACCELERATE_DEEPSPEED_CONFIG_FILE = \"{ds_config}\"\n",
+                        R"("run.py", "--output_dir", "o", )" + std::string(flags)),
+        std::string(R"({"train_micro_batch_size_per_gpu": 4})"));
+  };
+  const auto trainer =
+      under_accelerate(R"("--per_device_train_batch_size", "4", "--save_strategy", "no")");
+  REQUIRE(message_of(trainer) == "accepted");
+  CHECK(trainer->spec.deepspeed->hugging_face);
+  CHECK(trainer->spec.deepspeed->arg_mappings.contains("train_micro_batch_size_per_gpu"));
+  // Nor is it said that the trial would not find its config.
+  CHECK(std::ranges::none_of(trainer->spec.notes, [](const std::string& note) {
+    return note.find("SLURMTUNE_DS_CONFIG") != std::string::npos;
+  }));
+  const auto refused =
+      under_accelerate(R"("--per_device_train_batch_size", "2", "--save_strategy", "no")");
+  CHECK(message_of(refused).find("contradicts --per_device_train_batch_size 2") !=
+        std::string::npos);
+  const auto own = under_accelerate(R"("--per_device_train_batch_size", "2")");
+  REQUIRE(message_of(own) == "accepted");
+  CHECK_FALSE(own->spec.deepspeed->hugging_face);
+}
+
 TEST_CASE("\"auto\" that nobody fills in is refused with its line", "[input]") {
   const std::string config =
       "{\"train_micro_batch_size_per_gpu\": \"auto\",\n"
