@@ -13,7 +13,6 @@ namespace slurmtune {
 namespace {
 
 constexpr int draws = 4000;
-constexpr double z_975 = 1.959964;
 
 /// Half the width of an interval, relative to its middle.
 double relative_half(const Interval& interval) {
@@ -90,7 +89,7 @@ Pooled pool(const std::vector<Estimate>& estimates) {
 double draw_mean(const Estimate& estimate, const Pooled& pooled, Random& random) {
   const auto repeats = static_cast<double>(estimate.by_repeat.size());
   if (estimate.by_repeat.size() < 2) {
-    const double within = relative_half(estimate.score) / z_975;
+    const double within = deviation_of(estimate.score) / estimate.score.mid;
     const double between = std::max(pooled.deviation, run_to_run_deviation);
     return estimate.score.mid * (1.0 + std::hypot(within, between) * draw_normal(random));
   }

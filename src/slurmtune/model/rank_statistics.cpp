@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/model/statistics.hpp"
 
 namespace slurmtune {
 
@@ -82,9 +83,8 @@ std::size_t signed_rank_limit(std::size_t values) {
   if (values == 0) return 0;
   const double half = 0.5 * static_cast<double>(walsh_count(values));
   if (values > exact_max) {
-    constexpr double z = 1.959964;
     const auto n = static_cast<double>(values);
-    return static_cast<std::size_t>(half - z * std::sqrt(n * (n + 1) * (2 * n + 1) / 24));
+    return static_cast<std::size_t>(half - z_975 * std::sqrt(n * (n + 1) * (2 * n + 1) / 24));
   }
   const auto chances = signed_rank_chances(values, static_cast<std::size_t>(half));
   double below = 0.0;

@@ -22,7 +22,7 @@ double student_t_975(int degrees) {
   SLURMTUNE_ASSERT(degrees >= 1);
   const auto index = static_cast<std::size_t>(degrees - 1);
   if (index < table.size()) return table[index];
-  constexpr double z = 1.959964;
+  constexpr double z = z_975;
   return z + (z * z * z + z) / (4.0 * degrees);
 }
 

@@ -19,6 +19,14 @@ namespace slurmtune {
 
 [[nodiscard]] double mean(std::span<const double> values);
 
+/// Half the width of a normal variable's 95 % interval in standard deviations.
+inline constexpr double z_975 = 1.959964;
+
+/// The standard error of a figure with this 95 % interval, if it is normal.
+[[nodiscard]] inline double deviation_of(const Interval& interval) {
+  return (interval.high - interval.low) / (2.0 * z_975);
+}
+
 /// Standard deviation of a sample of at least two, with n - 1 below.
 [[nodiscard]] double sample_deviation(std::span<const double> values);
 

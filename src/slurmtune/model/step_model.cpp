@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 namespace slurmtune {
 
@@ -80,6 +82,38 @@ double StepModel::spread(std::int64_t micro_batch) const {
     nearest = std::min(nearest, std::abs(std::log2(static_cast<double>(micro_batch) / measured)));
   }
   return deviation_ * (0.5 + 0.5 * nearest);
+}
+
+std::optional<StepForecast> extrapolated_step(std::span<const StepPoint> points,
+                                              std::int64_t micro_batch, std::int64_t accumulation) {
+  struct Mean {
+    double sum = 0.0;      // of micro-step times
+    double squares = 0.0;  // of their deviations, s^2
+    double count = 0.0;
+    [[nodiscard]] double value() const { return sum / count; }
+    [[nodiscard]] double deviation() const { return std::sqrt(squares) / count; }
+  };
+  std::map<std::int64_t, Mean> measured;
+  for (const StepPoint& point : points) {
+    if (!is_usable(point)) continue;
+    const double micro_step_s = point.step_s / static_cast<double>(point.accumulation);
+    Mean& mean = measured[point.micro_batch];
+    mean.sum += micro_step_s;
+    mean.squares += std::pow(point.deviation * micro_step_s, 2);
+    mean.count += 1.0;
+  }
+  if (measured.size() < 2 || measured.rbegin()->first >= micro_batch) return std::nullopt;
+  const auto& [last_at, last] = *measured.rbegin();
+  const auto& [before_at, before] = *std::next(measured.rbegin());
+  const double reach =
+      static_cast<double>(micro_batch - last_at) / static_cast<double>(last_at - before_at);
+  // No less than what the last one took: a slope below zero is noise.
+  const double rise = std::max(0.0, reach * (last.value() - before.value()));
+  const double micro_step_s = last.value() + rise;
+  const double error =
+      std::hypot((1.0 + reach) * last.deviation(), reach * before.deviation()) / micro_step_s;
+  return StepForecast{.step_s = micro_step_s * static_cast<double>(accumulation),
+                      .deviation = error};
 }
 
 }  // namespace slurmtune

@@ -13,6 +13,13 @@ struct StepPoint {
   std::int64_t micro_batch = 1;
   std::int64_t accumulation = 1;
   double step_s = 0.0;
+  double deviation = 0.0;  ///< relative standard deviation of step_s
+};
+
+/// What a step may take.
+struct StepForecast {
+  double step_s = 0.0;
+  double deviation = 0.0;  ///< relative standard deviation
 };
 
 /// The time of a training step: accumulation * (fixed + per_sample * micro_batch).
@@ -42,5 +49,13 @@ class StepModel {
   double per_sample_s_ = 0.0;
   double deviation_ = 0.0;
 };
+
+/// A step with a micro-batch above the two largest of `points`, on the line through these two. What
+/// a sample costs does not fall as micro-batches grow (caches are outgrown, none grows), so that a
+/// step takes this long at least. Points of one micro-batch are averaged. Nothing if there are no
+/// two micro-batches, or if they do not both lie below.
+[[nodiscard]] std::optional<StepForecast> extrapolated_step(std::span<const StepPoint> points,
+                                                            std::int64_t micro_batch,
+                                                            std::int64_t accumulation);
 
 }  // namespace slurmtune

@@ -62,15 +62,21 @@ std::vector<Proposal> interleave(const std::vector<Configuration>& configuration
   return proposals;
 }
 
+/// Whether `other` may be as good as `best`: within two standard deviations of their difference.
+bool may_be_as_good(const Estimate& best, const Estimate& other) {
+  const auto error = [](const Estimate& estimate) {
+    return std::hypot(deviation_of(estimate.score), run_to_run_deviation * estimate.score.mid);
+  };
+  return best.score.mid - other.score.mid <= 2.0 * std::hypot(error(best), error(other));
+}
+
 /// Those that may still be the best, and the baseline if it runs.
 std::vector<Configuration> leaders(const std::vector<Estimate>& estimates,
                                    const ConfigurationId& baseline) {
   std::vector<Configuration> chosen;
-  const double best_low = estimates.front().score.low * (1.0 - run_to_run_deviation);
   for (const Estimate& estimate : estimates) {
     if (chosen.size() == confirm_leaders_max) break;
-    if (estimate.score.high * (1.0 + run_to_run_deviation) < best_low) break;
-    chosen.push_back(estimate.configuration);
+    if (may_be_as_good(estimates.front(), estimate)) chosen.push_back(estimate.configuration);
   }
   for (const Estimate& estimate : estimates) {
     const bool chosen_already =

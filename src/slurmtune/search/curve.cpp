@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "slurmtune/search/forecast.hpp"
 #include "slurmtune/search/strategies.hpp"
 
 namespace slurmtune {
@@ -20,9 +21,10 @@ struct Candidate {
   double promise = 0.0;
 };
 
-/// What may beat `threshold` in a stage, the most promising first.
+/// What may beat the leader in a stage by search.stop_gain, the most promising first.
 std::vector<Candidate> candidates_of(const SearchContext& context, const StageFacts& facts,
-                                     double threshold) {
+                                     const Estimate& leader) {
+  const double threshold = leader.score.mid * (1.0 + context.input.spec.search.stop_gain);
   std::vector<Candidate> candidates;
   const std::vector<std::int64_t> between = facts.between();
   const Boundary boundary = facts.boundary();
@@ -31,9 +33,10 @@ std::vector<Candidate> candidates_of(const SearchContext& context, const StageFa
     const bool may_fit = std::binary_search(between.begin(), between.end(), micro_batch) &&
                          boundary.survival(micro_batch) >= probably;
     if (!fits && !may_fit) continue;
-    const auto promise = optimistic_score(context, facts, micro_batch);
-    if (!promise || *promise <= threshold) continue;
-    candidates.push_back({.facts = &facts, .micro_batch = micro_batch, .promise = *promise});
+    const auto expected = forecast(context, facts, micro_batch);
+    if (!expected || expected->upper() <= threshold) continue;
+    candidates.push_back(
+        {.facts = &facts, .micro_batch = micro_batch, .promise = expected->upper()});
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
     return std::tuple(-a.promise, -a.micro_batch) < std::tuple(-b.promise, -b.micro_batch);
@@ -47,12 +50,11 @@ std::vector<Candidate> candidates_of(const SearchContext& context, const StageFa
 std::vector<Proposal> propose_curve(const SearchContext& context, std::size_t width) {
   const auto leader = leader_of(context);
   if (!leader) return {};
-  const double threshold = leader->score.mid * (1.0 + context.input.spec.search.stop_gain);
   const std::vector<StageFacts> stages = stage_facts(context);
   std::vector<Candidate> candidates;
   for (const StageFacts& facts : stages) {
     if (facts.standing == Standing::cannot_fit || facts.standing == Standing::broken) continue;
-    const std::vector<Candidate> more = candidates_of(context, facts, threshold);
+    const std::vector<Candidate> more = candidates_of(context, facts, *leader);
     candidates.insert(candidates.end(), more.begin(), more.end());
   }
   std::stable_sort(candidates.begin(), candidates.end(),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "slurmtune/search/forecast.hpp"
 #include "slurmtune/search/strategies.hpp"
 
 namespace slurmtune {
@@ -24,7 +25,8 @@ std::vector<OpenStage> open_stages(const SearchContext& context) {
     if (facts.standing != Standing::open) continue;
     double promise = 0.0;
     for (const std::int64_t micro_batch : facts.between()) {
-      promise = std::max(promise, optimistic_score(context, facts, micro_batch).value_or(INFINITY));
+      const auto expected = forecast(context, facts, micro_batch);
+      promise = std::max(promise, expected ? expected->upper() : INFINITY);
     }
     open.push_back({.facts = std::move(facts), .promise = promise});
   }

@@ -10,6 +10,7 @@
 
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/model/memory_model.hpp"
+#include "slurmtune/search/forecast.hpp"
 #include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
@@ -18,6 +19,8 @@ namespace {
 
 // A micro-batch that is less likely to fit than this is left alone.
 constexpr double fits_hardly_ever = 0.01;
+// A best reading this many times above the next is not believed.
+constexpr double stands_alone = 1.15;
 
 /// The trials of a stage, and what they say one by one.
 struct Evidence {
@@ -56,9 +59,12 @@ void take(Evidence& evidence, const Trial& trial, std::int64_t micro_batch) {
   }
   if (metrics.step_s && is_comparable(metrics.step_s->mid) && trial.worked()) {
     const auto accumulation = trial.experiment.configuration.integer(accumulation_parameter);
+    const Interval& step = *metrics.step_s;
+    const double within = deviation_of(step) / step.mid;
     evidence.steps.push_back({.micro_batch = micro_batch,
                               .accumulation = accumulation.value_or(1),
-                              .step_s = metrics.step_s->mid});
+                              .step_s = step.mid,
+                              .deviation = std::hypot(run_to_run_deviation, within)});
   }
 }
 
@@ -100,23 +106,24 @@ void weigh(const SearchContext& context, StageFacts& facts, const std::optional<
   double optimistic = 0.0;
   std::int64_t at = 0;
   for (const std::int64_t micro_batch : facts.between()) {
-    const auto score = optimistic_score(context, facts, micro_batch);
-    if (!score) return;  // nothing can be said
-    if (*score <= optimistic) continue;
-    optimistic = *score;
+    const auto expected = forecast(context, facts, micro_batch);
+    if (!expected) return;  // nothing can be said
+    const double score = optimistic_score(*expected, *bar);
+    if (score <= optimistic) continue;
+    optimistic = score;
     at = micro_batch;
   }
-  const double gain = bar->mid * (1.0 + context.input.spec.search.stop_gain);
-  if (optimistic < bar->low) {
+  const double best = bar->mid;
+  if (optimistic < best) {
     facts.standing = Standing::cannot_win;
     facts.because = fmt::format("cannot win: optimistic {:.4g} < {:.4g} {} (micro_batch {})",
-                                optimistic, bar->low, context.objective.score_unit(), at);
-  } else if (optimistic <= gain) {
+                                optimistic, best, context.objective.score_unit(), at);
+  } else if (optimistic <= best * (1.0 + context.input.spec.search.stop_gain)) {
     facts.standing = Standing::little_gain;
     facts.because = fmt::format(
         "larger micro_batches gain too little: optimistic {:.4g}, best "
         "{:.4g} {} (micro_batch {})",
-        optimistic, bar->mid, context.objective.score_unit(), at);
+        optimistic, best, context.objective.score_unit(), at);
   }
 }
 
@@ -146,6 +153,27 @@ void judge(const SearchContext& context, StageFacts& facts, const Evidence& evid
   } else {
     weigh(context, facts, bar);
   }
+}
+
+/// What is left of a stage is weighed against the best, unless it stands alone: a reading that is
+/// far above all others is more likely a fault (skipped steps, a clock) than a find, and must not
+/// end the search of everything else. Nothing if nothing was measured.
+std::optional<Interval> bar_of(const SearchContext& context) {
+  std::optional<Interval> best;
+  double second = 0.0;
+  for (const Estimate& estimate : estimate_all(context.history, context.objective,
+                                               configuration_id(context.space.baseline()))) {
+    if (!is_plain(context, estimate.configuration)) continue;
+    if (!best || estimate.score.mid > best->mid) {
+      second = best ? best->mid : 0.0;
+      best = estimate.score;
+    } else {
+      second = std::max(second, estimate.score.mid);
+    }
+  }
+  if (!best || second <= 0.0) return best;
+  const double believed = std::min(1.0, stands_alone * second / best->mid);
+  return Interval{believed * best->low, believed * best->mid, believed * best->high};
 }
 
 StageFacts facts_of(const SearchContext& context, int zero_stage,
@@ -235,21 +263,6 @@ Expectation StageFacts::expect(std::int64_t micro_batch, std::int64_t accumulati
   return expected;
 }
 
-std::optional<Interval> bar_of(const SearchContext& context) {
-  std::optional<Interval> best;
-  std::optional<Interval> second;
-  for (const Estimate& estimate : estimate_all(context.history, context.objective,
-                                               configuration_id(context.space.baseline()))) {
-    if (!is_plain(context, estimate.configuration)) continue;
-    if (!best || estimate.score.mid > best->mid) {
-      second = std::exchange(best, estimate.score);
-    } else if (!second || estimate.score.mid > second->mid) {
-      second = estimate.score;
-    }
-  }
-  return second;
-}
-
 std::vector<StageFacts> stage_facts(const SearchContext& context) {
   const auto bar = bar_of(context);
   std::vector<StageFacts> facts;
@@ -266,27 +279,6 @@ std::optional<Configuration> configuration_of(const Space& space, int zero_stage
                       {std::string(micro_batch_parameter), micro_batch}});
   if (!configuration || !space.contains(*configuration)) return std::nullopt;
   return *std::move(configuration);
-}
-
-std::optional<double> optimistic_score(const SearchContext& context, const StageFacts& facts,
-                                       std::int64_t micro_batch) {
-  if (facts.step_points.empty() || !context.objective.follows_step_time()) return std::nullopt;
-  const auto configuration = configuration_of(context.space, facts.zero_stage, micro_batch);
-  if (!configuration) return std::nullopt;
-  const std::int64_t accumulation = configuration->integer(accumulation_parameter).value_or(1);
-  const auto samples =
-      static_cast<double>(micro_batch * accumulation * context.input.spec.data_parallel());
-  if (facts.steps) {
-    const double step_s = facts.steps->step_s(micro_batch, accumulation);
-    const double upper = 1.0 + 2.0 * facts.steps->spread(micro_batch);
-    return context.objective.score_of_step(step_s, samples) * upper;
-  }
-  // A micro-step over more samples takes no less time.
-  const StepPoint& measured = facts.step_points.back();
-  if (measured.micro_batch > micro_batch || measured.step_s <= 0.0) return std::nullopt;
-  const double step_s = measured.step_s * static_cast<double>(accumulation) /
-                        static_cast<double>(measured.accumulation);
-  return context.objective.score_of_step(step_s, samples);
 }
 
 std::optional<Estimate> leader_of(const SearchContext& context) {

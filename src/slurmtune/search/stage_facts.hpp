@@ -20,8 +20,8 @@ enum class Standing {
   open,         ///< worth probing
   waiting,      ///< nothing is known before an experiment is tried again
   settled,      ///< nothing is left between what fits and what does not
-  little_gain,  ///< what is left could not gain search.stop_gain over the bar (bar_of)
-  cannot_win,   ///< what is left stays below the bar, even at the upper end of the model
+  little_gain,  ///< what is left could not gain search.stop_gain over the leader
+  cannot_win,   ///< what is left stays below the leader, even at the upper end of the models
   cannot_fit,   ///< the smallest micro-batch does not fit, measured or by the memory model
   broken,       ///< it was tried, and every experiment failed for another reason than memory
 };
@@ -65,19 +65,6 @@ struct StageFacts {
 /// if the batch rule or a constraint forbids it.
 [[nodiscard]] std::optional<Configuration> configuration_of(const Space& space, int zero_stage,
                                                             std::int64_t micro_batch);
-
-/// The best score that a micro-batch may have: the upper end (two standard deviations) of what the
-/// step model says; without a model, that of a micro-step no longer than one of the largest
-/// measured micro-batch below it. Nothing if nothing was measured, or if the objective does not
-/// follow step times.
-[[nodiscard]] std::optional<double> optimistic_score(const SearchContext& context,
-                                                     const StageFacts& facts,
-                                                     std::int64_t micro_batch);
-
-/// What a stage must be able to beat in order to be probed: the second best score that was
-/// measured. The best alone is not believed, or one lucky reading would end the search. Nothing if
-/// fewer than two plain configurations have a score.
-[[nodiscard]] std::optional<Interval> bar_of(const SearchContext& context);
 
 /// The best of what was measured, if anything was.
 [[nodiscard]] std::optional<Estimate> leader_of(const SearchContext& context);

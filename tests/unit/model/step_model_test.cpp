@@ -68,3 +68,22 @@ TEST_CASE("step model: one micro-batch is no law, and a step without a time no p
   CHECK_FALSE(StepModel::fit(std::array{StepPoint{4, 1, 0.1}, StepPoint{4, 2, 0.2}}));
   CHECK_FALSE(StepModel::fit(std::array{StepPoint{4, 1, 0.1}, StepPoint{8, 1, 0.0}}));
 }
+
+TEST_CASE("step model: beyond the largest two micro-batches their slope goes on", "[model]") {
+  const std::vector<StepPoint> points{{1, 1, 0.5, 0.0}, {4, 2, 2.0, 0.02}, {8, 1, 3.0, 0.02}};
+  const auto beyond = extrapolated_step(points, 12, 1);
+  REQUIRE(beyond);
+  CHECK(beyond->step_s == Approx(5.0));
+  // 2 x 3.0 - 1.0, each with an error of 2 %.
+  CHECK(beyond->deviation == Approx(std::hypot(2.0 * 0.06, 0.02) / 5.0));
+  CHECK(extrapolated_step(points, 12, 3)->step_s == Approx(15.0));
+  CHECK_FALSE(extrapolated_step(points, 8, 1));
+  CHECK_FALSE(extrapolated_step(std::vector<StepPoint>{{4, 1, 1.0, 0.0}, {4, 1, 1.2, 0.0}}, 8, 1));
+}
+
+TEST_CASE("step model: readings of one micro-batch are averaged, and time never falls", "[model]") {
+  const std::vector<StepPoint> points{{4, 1, 3.0, 0.02}, {8, 1, 2.0, 0.02}, {8, 1, 2.4, 0.02}};
+  const auto beyond = extrapolated_step(points, 16, 1);
+  REQUIRE(beyond);
+  CHECK(beyond->step_s == Approx(2.2));
+}
