@@ -7,8 +7,8 @@
 # them if none is named. On Debian 12 or a later relative, as root or with sudo. Without either it
 # only looks, and says what is missing. Where nothing is missing, apt is not run.
 #
-# For the tests a Python environment with DeepSpeed is made in ~/.cache/slurmtune, by pip, on
-# Debian's torch for CPUs.
+# For the tests two Python environments are made in ~/.cache/slurmtune, by pip, on Debian's torch
+# for CPUs: one with DeepSpeed, one with Hugging Face's Transformers and Accelerate.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/steps.sh
@@ -103,6 +103,25 @@ make_deepspeed() (
         touch "$deepspeed_environment/whole"
 )
 
+# It finds DeepSpeed in the environment above, by a line of a .pth file.
+make_trainer() (
+    exec 9> "$trainer_environment.lock" && flock 9 || exit 1
+    [ ! -e "$trainer_environment/whole" ] || exit 0
+    echo "to make: $trainer_environment"
+    rm -rf "$trainer_environment" &&
+        /usr/bin/python3 -m venv --system-site-packages "$trainer_environment" &&
+        "$trainer_environment/bin/python" -m pip install --quiet --no-deps --only-binary :all: \
+            --retries 3 --disable-pip-version-check \
+            "transformers==$transformers_version" accelerate==0.30.1 tokenizers==0.19.1 \
+            safetensors==0.4.5 huggingface_hub==0.23.5 filelock==3.16.1 fsspec==2024.9.0 \
+            regex==2024.9.11 &&
+        "$deepspeed_environment/bin/python" -c \
+            'import sysconfig; print(sysconfig.get_path("purelib"))' \
+            > "$("$trainer_environment/bin/python" -c \
+                'import sysconfig; print(sysconfig.get_path("purelib"))')/deepspeed.pth" &&
+        touch "$trainer_environment/whole"
+)
+
 if [ ${#missing[@]} -eq 0 ]; then
     echo "all ${#wanted[@]} packages are there"
 else
@@ -114,6 +133,9 @@ case " $* " in
     if ! make_deepspeed; then
         [ "${CI:-}" != true ] || fail "DeepSpeed $deepspeed_version could not be installed"
         echo "DeepSpeed $deepspeed_version could not be installed; its tests will be skipped"
+    elif ! make_trainer; then
+        [ "${CI:-}" != true ] || fail "Transformers $transformers_version could not be installed"
+        echo "Transformers $transformers_version could not be installed; its test will be skipped"
     fi
     ;;
 esac
