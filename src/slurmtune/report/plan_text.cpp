@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/report/report_body.hpp"
 #include "slurmtune/report/table.hpp"
 #include "slurmtune/report/text.hpp"
 
@@ -30,9 +33,9 @@ std::string what_is_tuned(const StudyInput& input, const Plan& plan) {
     text +=
         fmt::format("  global batch    one for all, at most {}\n", *input.spec.batch.max_global);
   }
-  text += plan.grid_size > 0
-              ? fmt::format("  the whole space {} valid configurations\n", plan.grid_size)
-              : std::string("  the whole space too large to count\n");
+  text += plan.grid_size > 0 ? fmt::format("  the whole space {} valid configurations{}\n",
+                                           plan.grid_size, beyond_the_space(plan))
+                             : std::string("  the whole space too large to count\n");
   return text + fmt::format("  site            {}\n", input.site.name);
 }
 
@@ -78,6 +81,12 @@ std::string cost(const Plan& plan, Colour colour) {
 }
 
 }  // namespace
+
+std::string_view beyond_the_space(const Plan& plan) {
+  const bool has_knobs =
+      std::ranges::find(plan.stages, Purpose::knobs, &PlannedStage::kind) != plan.stages.end();
+  return has_knobs ? ", without knobs" : "";
+}
 
 std::string plan_text(const StudyInput& input, const Plan& plan, Colour colour) {
   const auto heading = [&](std::string_view text) {

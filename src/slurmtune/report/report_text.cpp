@@ -191,7 +191,8 @@ std::string cost(const ReportInput& report, Colour colour) {
   }
   text += fmt::format("; planned were {} at worst\n", format_node_hours(plan.worst_node_seconds));
   if (plan.grid_size > 0) {
-    text += fmt::format("  the whole space has {} configurations\n", plan.grid_size);
+    text += fmt::format("  the whole space has {} configurations{}\n", plan.grid_size,
+                        beyond_the_space(plan));
   }
   return text;
 }

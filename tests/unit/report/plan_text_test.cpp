@@ -20,6 +20,17 @@ TEST_CASE("a plan's text has a row a stage and what it costs", "[report]") {
   CHECK(contains(plan_text(input, *plan, Colour::ansi), "\x1b[1m"));
 }
 
+TEST_CASE("a plan's text says that its space is counted without knobs", "[report]") {
+  StudyInput input = deepspeed_input();
+  const auto fast = make_plan(input, {{"study"}, "sha256:0"});
+  REQUIRE(fast);
+  CHECK_FALSE(contains(plan_text(input, *fast, Colour::never), "without knobs"));
+  input.spec.deepspeed->fast = false;
+  const auto whole = make_plan(input, {{"study"}, "sha256:0"});
+  REQUIRE(whole);
+  CHECK(contains(plan_text(input, *whole, Colour::never), " valid configurations, without knobs"));
+}
+
 TEST_CASE("a plan's text says what is left out, with figures", "[report]") {
   StudyInput input = deepspeed_input();
   input.spec.model.params = 2e9;  // 16 bytes each are more than 16 GiB
