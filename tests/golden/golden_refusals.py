@@ -64,6 +64,8 @@ def bad_call_places(suite):
                                            ' "autotuning": {"fast": false}}\n')
     (place / "zero.json").write_text('{"zero_optimization": {"stage": 2}}\n')
     (place / "pretrain_gpt.py").write_text("")
+    (place / "acc.yaml").write_text("distributed_type: DEEPSPEED\ndeepspeed_config:\n"
+                                    "  zero_stage: 3\n  offload_param_device: cpu\n")
     text = (HERE / "studies" / "deepspeed" / "study.toml").read_text()
     (place / "no-config.toml").write_text(text)
     (place / "no-site.toml").write_text((place / "study.toml").read_text() +
@@ -152,6 +154,10 @@ BAD_CALLS = {
     "launch-tensor-and-ranks": ["submit", *SCRIPTS, "--", "deepspeed", "--num_gpus", "16",
                                 "pretrain_gpt.py", "--tensor-model-parallel-size", "3",
                                 "--deepspeed_config", "tune.json"],
+    "launch-accelerate-keys": ["plan", "--", "accelerate", "launch", "--config_file", "acc.yaml",
+                               "train.py"],
+    "launch-accelerate-config-not-there": ["plan", "--", "accelerate", "launch", "--config_file",
+                                           "nowhere.yaml", "train.py"],
     "launch-stage-contradicts": ["submit", *SCRIPTS, "--", "torchrun", "pretrain_gpt.py",
                                  "--zero-stage", "1", "--deepspeed_config", "zero.json"],
     "launch-line-of-report": ["report", "study", "--", "deepspeed"],

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "slurmtune/cli/study_options.hpp"
+#include "slurmtune/input/accelerate_config.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -52,6 +53,32 @@ int gpus_here() {
     if (numbered) ++count;
   }
   return count;
+}
+
+/// The file that `accelerate config` writes, and that `accelerate launch` reads if nobody names one
+/// (accelerate/commands/config/config_args.py).
+fs::path default_accelerate_config() {
+  const auto cache = variable("XDG_CACHE_HOME");
+  const auto home = variable("HF_HOME");
+  const fs::path hugging_face =
+      home    ? fs::path(*home)
+      : cache ? fs::path(*cache) / "huggingface"
+              : fs::path(variable("HOME").value_or("")) / ".cache" / "huggingface";
+  return hugging_face / "accelerate" / "default_config.yaml";
+}
+
+Expected<void> read_accelerate_config(LaunchLine& line) {
+  if (line.launcher != LineLauncher::accelerate) return {};
+  std::error_code code;
+  const fs::path by_default = default_accelerate_config();
+  if (!line.accelerate_config && !fs::exists(by_default, code)) return {};
+  const std::string file = line.accelerate_config.value_or(by_default.string());
+  const auto text = read_file(file);
+  if (!text) {
+    return invalid_input(fmt::format("launch line: --config_file: {}; name a file that is there",
+                                     text.error().message));
+  }
+  return apply_accelerate_config({file, *text}, line);
 }
 
 Expected<LaunchPlace> look_around(const LaunchLine& line, const std::string& site) {
@@ -106,7 +133,8 @@ std::string site_for(const std::string& site, const fs::path& here, bool elsewhe
 }  // namespace
 
 Expected<LaunchedStudy> study_of_launch_line(const StudyArguments& arguments) {
-  SLURMTUNE_TRY(const LaunchLine line, parse_launch_line(arguments.launch.words));
+  SLURMTUNE_TRY(LaunchLine line, parse_launch_line(arguments.launch.words));
+  SLURMTUNE_CHECK(read_accelerate_config(line));
   SLURMTUNE_TRY(const LaunchPlace place, look_around(line, arguments.site));
   SLURMTUNE_TRY(const LaunchResources resources, launch_resources(line, place));
   const fs::path here = fs::current_path();

@@ -130,9 +130,7 @@ constexpr std::array accelerate_flags{
     LauncherFlag{"--deepspeed_inclusion_filter", one, include},
     LauncherFlag{"--deepspeed_exclusion_filter", one, exclude},
     LauncherFlag{"--gpu_ids", one, refused, "set CUDA_VISIBLE_DEVICES and --num_processes"},
-    LauncherFlag{"--config_file", one, refused,
-                 "its file is not read: give its values as flags (--num_processes, "
-                 "--num_machines, --deepspeed_config_file, --mixed_precision)"},
+    LauncherFlag{"--config_file", one, accelerate_config},
     LauncherFlag{"--zero_stage", one, refused, into_config},
     LauncherFlag{"--offload_optimizer_device", one, refused, into_config},
     LauncherFlag{"--offload_param_device", one, refused, into_config},

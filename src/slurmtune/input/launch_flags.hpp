@@ -23,6 +23,7 @@ enum class FlagMeaning {
   venv_script,
   autotuning,
   ds_config,
+  accelerate_config,
   variable,  ///< `name` of the environment gets the value
   assign,    ///< `-x NAME=VALUE`
   exports,   ///< `ALL,NAME=VALUE`

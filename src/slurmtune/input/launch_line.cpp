@@ -177,7 +177,11 @@ Expected<void> Parser::apply(const LauncherFlag& row, const std::string& flag,
       }
       line_.autotuning = value;
       return {};
-    case FlagMeaning::ds_config: line_.ds_config = value; return {};
+    case FlagMeaning::ds_config:
+      line_.ds_config = value;
+      line_.ds_config_from = flag;
+      return {};
+    case FlagMeaning::accelerate_config: line_.accelerate_config = value; return {};
     case FlagMeaning::variable: line_.env[std::string(row.why)] = value; return {};
     case FlagMeaning::assign:
       if (values.size() == 2) line_.env[value] = values.back();

@@ -54,6 +54,8 @@ struct LaunchLine {
 
   /// The file of accelerate's --deepspeed_config_file; the script's own are in `arguments`.
   std::optional<std::string> ds_config;
+  std::string ds_config_from;                    ///< what named that file
+  std::optional<std::string> accelerate_config;  ///< accelerate's --config_file
   std::vector<std::string> notes;  ///< one sentence for each flag that does not stay as it is
 };
 

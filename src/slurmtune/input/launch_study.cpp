@@ -184,7 +184,7 @@ Expected<Config> config_of(const LaunchLine& line) {
     if (line.ds_config->empty()) {
       return invalid_input("launch line: --deepspeed_config_file is given an empty word");
     }
-    return Config{*line.ds_config, "--deepspeed_config_file", std::nullopt};
+    return Config{*line.ds_config, line.ds_config_from, std::nullopt};
   }
   if (!argument) return no_config(line);
   const std::string& word = line.arguments[argument->index];

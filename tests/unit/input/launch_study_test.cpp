@@ -244,6 +244,7 @@ TEST_CASE("launch_study: accelerate's processes are told what its launcher tells
   CHECK_THAT(joined(made.notes), Contains("write gradient_accumulation_steps = 4 there"));
   const StudySpec spec = read(made).spec;
   CHECK(spec.measure.startup_s == 900.0);
+  CHECK_THAT(joined(spec.notes), !Contains("SLURMTUNE_DS_CONFIG"));
   CHECK(spec.trial.env ==
         std::map<std::string, std::string>{
             {"ACCELERATE_USE_DEEPSPEED", "true"},
