@@ -73,60 +73,50 @@ std::string log_pattern(const JobScript& script) {
   return directory + "/final-%j.out";
 }
 
-Expected<std::string> sbatch_lines(const JobScript& script) {
+/// What a reducer, guard or final job asks for: one core, on a partition of its own if there is
+/// one.
+std::vector<SbatchDirective> lone_directives(const JobScript& script) {
   const Site& site = script.site;
+  std::vector<SbatchDirective> directives;
+  const auto add = [&](std::string key, std::string value) {
+    if (!value.empty()) directives.push_back({.key = std::move(key), .value = std::move(value)});
+  };
+  add("job-name", script.job_name);
+  const bool elsewhere = !site.reducer_partition.empty();
+  add("partition", elsewhere ? site.reducer_partition : site.partition);
+  add("account", site.account);
+  add("qos", site.qos);
+  // A constraint names a kind of node, which the reducers' partition need not have.
+  if (!elsewhere) add("constraint", site.constraint);
+  add("exclude", fmt::format("{}", fmt::join(site.exclude, ",")));
+  add("nodes", "1");
+  add("ntasks", "1");
+  add("time", format_walltime(script.walltime));
+  return directives;
+}
+
+Expected<std::string> sbatch_lines(const JobScript& script) {
   const bool launch = script.kind == JobKind::launch;
   const bool array = script.kind == JobKind::array || script.kind == JobKind::whole || launch;
-  std::vector<SbatchDirective> directives;
+  std::vector<SbatchDirective> directives =
+      array ? nodes_directives(script.site, {.name = script.job_name,
+                                             .nodes = script.nodes_per_task,
+                                             .processes_per_node = script.processes_per_node,
+                                             .walltime = script.walltime})
+            : lone_directives(script);
   const auto add = [&](std::string key, std::string value) {
     directives.push_back({.key = std::move(key), .value = std::move(value)});
   };
-  const auto add_given = [&](std::string key, const std::string& value) {
-    if (!value.empty()) add(std::move(key), value);
-  };
-  add("job-name", script.job_name);
-  const bool elsewhere = !array && !site.reducer_partition.empty();
-  add_given("partition", elsewhere ? site.reducer_partition : site.partition);
-  add_given("account", site.account);
-  add_given("qos", site.qos);
-  // A constraint names a kind of node, which the reducers' partition need not have.
-  if (!elsewhere) add_given("constraint", site.constraint);
-  add_given("exclude", fmt::format("{}", fmt::join(site.exclude, ",")));
-  if (array) {
-    add("nodes", std::to_string(script.nodes_per_task));
-    if (site.exclusive) {
-      add("exclusive", "");
-    } else {
-      // Without whole nodes a step gets no more CPUs than its job asked for.
-      add("ntasks-per-node", std::to_string(script.processes_per_node));
-    }
-    add("time", format_walltime(script.walltime));
-    // The training is the user's own, which need not bear a signal.
-    const int warning = script.kind == JobKind::whole ? whole_warning_s : warning_s;
-    if (!launch) add("signal", fmt::format("B:USR1@{}", warning));
-  } else {
-    add("nodes", "1");
-    add("ntasks", "1");
-    add("time", format_walltime(script.walltime));
-  }
+  // The training is the user's own, which need not bear a signal.
+  const int warning = script.kind == JobKind::whole ? whole_warning_s : warning_s;
+  if (array && !launch) add("signal", fmt::format("B:USR1@{}", warning));
   add("output", log_pattern(script));
   add("open-mode", "append");
   // It is launched once: what it has written already, only the user knows.
   add(launch ? "no-requeue" : "requeue", "");
-  std::vector<std::string> options = site.sbatch_options;
-  if (array) {
-    options.insert(options.end(), site.array_options.begin(), site.array_options.end());
-  }
-  for (const std::string& option : options) {
-    SLURMTUNE_TRY(SbatchDirective directive, parse_site_option(option));
-    directives.push_back(std::move(directive));
-  }
-  std::string lines;
-  for (const SbatchDirective& directive : directives) {
-    SLURMTUNE_TRY(const std::string line, render_directive(directive));
-    lines += lines.empty() ? line : "\n" + line;
-  }
-  return lines;
+  SLURMTUNE_CHECK(add_site_options(
+      script.site, array ? SiteOptions::of_nodes_jobs : SiteOptions::of_every_job, directives));
+  return render_directives(directives);
 }
 
 /// What starts the runner, with its marks.

@@ -220,39 +220,18 @@ std::string job_name_of(std::string name) {
   return name.empty() || name.front() == '-' ? "train" + name : name;
 }
 
+/// As the job that mode = "run" launches asks for its nodes.
 Expected<std::string> sbatch_lines(const ReportInput& report) {
   const Site& site = report.input.site;
   const TrialSpec& trial = report.input.spec.trial;
-  std::vector<SbatchDirective> directives;
-  const auto add = [&](std::string key, std::string value) {
-    directives.push_back({.key = std::move(key), .value = std::move(value)});
-  };
-  const auto add_given = [&](std::string key, const std::string& value) {
-    if (!value.empty()) add(std::move(key), value);
-  };
-  add("job-name", job_name_of(report.view.plan.study_name));
-  add_given("partition", site.partition);
-  add_given("account", site.account);
-  add_given("qos", site.qos);
-  add_given("constraint", site.constraint);
-  add("nodes", std::to_string(trial.nodes));
-  if (trial.launcher != Launcher::command) {
-    add("ntasks-per-node", std::to_string(trial.processes_per_node));
-  }
-  if (site.exclusive) add("exclusive", "");
-  add("time", format_walltime(std::chrono::seconds(site.walltime_max_s)));
-  std::vector<std::string> options = site.sbatch_options;
-  options.insert(options.end(), site.array_options.begin(), site.array_options.end());
-  for (const std::string& option : options) {
-    SLURMTUNE_TRY(SbatchDirective directive, parse_site_option(option));
-    directives.push_back(std::move(directive));
-  }
-  std::string lines;
-  for (const SbatchDirective& directive : directives) {
-    SLURMTUNE_TRY(const std::string line, render_directive(directive));
-    lines += line + "\n";
-  }
-  return lines;
+  std::vector<SbatchDirective> directives =
+      nodes_directives(site, {.name = job_name_of(report.view.plan.study_name),
+                              .nodes = trial.nodes,
+                              .processes_per_node = trial.processes_per_node,
+                              .walltime = std::chrono::seconds(site.walltime_max_s)});
+  SLURMTUNE_CHECK(add_site_options(site, SiteOptions::of_nodes_jobs, directives));
+  SLURMTUNE_TRY(const std::string lines, render_directives(directives));
+  return lines + "\n";
 }
 
 }  // namespace

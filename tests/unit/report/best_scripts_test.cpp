@@ -108,6 +108,7 @@ TEST_CASE("the train script asks for what one trial had, as the site wants it", 
   ReportedStudy study = ReportedStudy::confirmed();
   study.input.site.partition = "gpu";
   study.input.site.account = "m1234";
+  study.input.site.exclude = {"n7", "n9"};
   study.input.site.sbatch_options = {"--licenses=scratch"};
   study.input.site.array_options = {"--gpus-per-node=4"};
   study.input.site.modules = {"module load openmpi"};
@@ -124,8 +125,9 @@ TEST_CASE("the train script asks for what one trial had, as the site wants it", 
   CHECK(value("licenses") == "scratch");
   CHECK(value("gpus-per-node") == "4");
   CHECK(value("nodes") == "2");
-  CHECK(value("ntasks-per-node") == "2");
+  CHECK(value("exclude") == "n7,n9");
   CHECK(value("exclusive") == "");
+  CHECK(value("ntasks-per-node") == std::nullopt);  // as the job that mode = "run" launches
   CHECK(value("time") == "24:00:00");
   CHECK(value("array") == std::nullopt);
   CHECK(script->find("module load openmpi\n") < script->find("\ncd "));
