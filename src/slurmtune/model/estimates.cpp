@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <tuple>
 
 #include "slurmtune/model/statistics.hpp"
@@ -25,11 +26,21 @@ std::vector<double> middles(const std::map<int, Interval>& by_repeat) {
   return values;
 }
 
+/// The geometric mean of at least two positive values with its 95 % interval: Student's t on the
+/// logarithms. Scores are positive, and runs of one configuration differ by factors (clocks,
+/// congestion), not by amounts: so the interval of three noisy runs stays above 0, and that of step
+/// times is that of the speeds, turned over.
+Interval log_mean_interval(std::span<const double> values) {
+  std::vector<double> logarithms;
+  logarithms.reserve(values.size());
+  for (const double value : values) logarithms.push_back(std::log(value));
+  const Interval log = mean_interval(logarithms);
+  return {.low = std::exp(log.low), .mid = std::exp(log.mid), .high = std::exp(log.high)};
+}
+
 Interval score_over(const std::map<int, Interval>& by_repeat) {
   if (by_repeat.size() == 1) return by_repeat.begin()->second;
-  Interval score = mean_interval(middles(by_repeat));
-  score.low = std::max(score.low, 0.0);
-  return score;
+  return log_mean_interval(middles(by_repeat));
 }
 
 void take(Estimate& estimate, const Trial& trial, const Interval& score) {
@@ -130,16 +141,13 @@ std::vector<Estimate> estimate_all(const History& history, const Objective& obje
 
 Interval ratio_of(const Estimate& above, const Estimate& below) {
   if (above.id == below.id) return {1.0, 1.0, 1.0};
-  std::vector<double> differences;
+  std::vector<double> ratios;
   for (const auto& [repeat, score] : above.by_repeat) {
     const auto other = below.by_repeat.find(repeat);
     const bool paired = above.confirmed == below.confirmed && other != below.by_repeat.end();
-    if (paired) differences.push_back(std::log(score.mid / other->second.mid));
+    if (paired) ratios.push_back(score.mid / other->second.mid);
   }
-  if (differences.size() >= 2) {
-    const Interval log = mean_interval(differences);
-    return {std::exp(log.low), std::exp(log.mid), std::exp(log.high)};
-  }
+  if (ratios.size() >= 2) return log_mean_interval(ratios);
   const double middle = above.score.mid / below.score.mid;
   const double half = std::hypot(relative_half(above.score), relative_half(below.score));
   return {middle * std::exp(-half), middle, middle * std::exp(half)};

@@ -32,8 +32,9 @@ struct Estimate {
 
 /// Every configuration with a score, best first: confirmed ones before all others (a single reading
 /// may be luck, the mean of repeats is not), then by score; ties go to `baseline`, then to the
-/// smaller values. One repeat has its own interval; more have Student's t. Of runs of one repeat
-/// that differ in their number of steps the longest counts, even if it failed.
+/// smaller values. One repeat has its own interval; more have Student's t on the
+/// logarithm. Of runs of one repeat that differ in their steps the longest counts, even if it
+/// failed.
 [[nodiscard]] std::vector<Estimate> estimate_all(const History& history, const Objective& objective,
                                                  const ConfigurationId& baseline);
 

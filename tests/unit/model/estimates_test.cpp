@@ -52,11 +52,24 @@ TEST_CASE("estimates: repeats of confirm replace the lucky single reading", "[mo
   const auto estimates = readings.estimates();
   REQUIRE(estimates.size() == 3);
   CHECK(estimates[0].configuration == zero(1, 4));
-  CHECK(estimates[0].score.mid == Approx(100.0));
-  CHECK(estimates[0].score.high == Approx(100.0 + 4.303 / std::sqrt(3.0)));
+  const double middle = std::cbrt(100.0 * 101.0 * 99.0);  // the geometric mean
+  CHECK(estimates[0].score.mid == Approx(middle));
+  CHECK(estimates[0].score.high == Approx(middle * std::exp(4.303 * 0.01 / std::sqrt(3.0))));
+  CHECK(estimates[0].score.low == Approx(middle * middle / estimates[0].score.high));
   CHECK(estimates[1].configuration == zero(0, 4));
   CHECK(estimates[2].configuration == zero(2, 4));  // higher, but nothing confirms it
   CHECK_FALSE(estimates[2].confirmed);
+}
+
+TEST_CASE("estimates: the interval of noisy repeats stays above 0", "[model]") {
+  Readings readings;
+  readings.repeats(zero(0, 4), {100.0, 40.0, 10.0});
+  const auto estimates = readings.estimates();
+  REQUIRE(estimates.size() == 1);
+  CHECK(estimates[0].score.low > 0.0);
+  CHECK(estimates[0].score.low < 10.0);
+  CHECK(estimates[0].score.mid == Approx(std::cbrt(100.0 * 40.0 * 10.0)));
+  CHECK(estimates[0].score.high > 100.0);
 }
 
 TEST_CASE("estimates: one surviving repeat has its own interval", "[model]") {
