@@ -6,6 +6,7 @@
 
 #include "slurmtune/analyze/analysis.hpp"
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/model/host_memory.hpp"
 #include "slurmtune/space/stage_template.hpp"
 
 namespace slurmtune {
@@ -38,10 +39,18 @@ std::string boundary_in_words(const StageFacts& facts) {
                      fails ? fmt::format("{} {}", what, *fails) : above_in_words(facts));
 }
 
-std::string memory_in_words(const StageFacts& facts) {
+/// Whose memory the peaks are.
+std::string_view memory_name(const History& history) {
+  const bool host = std::ranges::any_of(history.trials(), [](const Trial& trial) {
+    return trial.verdict && ran_without_gpu(*trial.verdict);
+  });
+  return host ? "host memory" : "GPU memory";
+}
+
+std::string memory_in_words(const StageFacts& facts, std::string_view whose) {
   if (!facts.memory) return "";
   const AffineFit& fit = *facts.memory;
-  std::string words = fmt::format("peak GPU memory: {} + {} for each sample of the micro_batch",
+  std::string words = fmt::format("peak {}: {} + {} for each sample of the micro_batch", whose,
                                   format_bytes(std::max(0.0, fit.intercept)),
                                   format_bytes(std::max(0.0, fit.slope)));
   // Under a thousandth of the peaks it is rounding.
@@ -101,8 +110,9 @@ std::vector<Conclusion> conclusions_of(const Analysis& analysis) {
   std::vector<Conclusion> conclusions;
   for (const StageFacts& facts : stage_facts(analysis.context())) {
     const std::string about = fmt::format("zero_stage={}", facts.zero_stage);
-    for (std::string says : {boundary_in_words(facts), memory_in_words(facts),
-                             is_out(facts.standing) ? std::string() : facts.because}) {
+    for (std::string says :
+         {boundary_in_words(facts), memory_in_words(facts, memory_name(analysis.history())),
+          is_out(facts.standing) ? std::string() : facts.because}) {
       if (says.empty()) continue;
       conclusions.push_back({.about = about, .says = std::move(says), .why = texts(facts.why)});
     }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/model/host_memory.hpp"
 #include "slurmtune/report/findings.hpp"
 #include "slurmtune/report/learning_rate.hpp"
 #include "slurmtune/report/report_body.hpp"
@@ -48,7 +49,18 @@ std::string aligned(const Lines& lines) {
   return text;
 }
 
-Lines configuration_lines(const Ranked& row, const StudyInput& input) {
+/// `peak memory` of GPUs, where a study's nodes have some.
+std::string peak_name(const StudyView& view) {
+  for (const StageView& stage : view.stages) {
+    for (const Shard& shard : stage.shards) {
+      if (std::ranges::any_of(shard.verdicts, ran_without_gpu)) return "peak host memory";
+    }
+  }
+  return "peak memory";
+}
+
+Lines configuration_lines(const Ranked& row, const ReportInput& report) {
+  const StudyInput& input = report.input;
   Lines lines;
   for (const auto& [name, value] : row.values) {
     lines.emplace_back(name, one_line(format_value(value)));
@@ -58,7 +70,8 @@ Lines configuration_lines(const Ranked& row, const StudyInput& input) {
                                  row.repeats == 1 ? std::string("one run")
                                                   : fmt::format("{} repeats", row.repeats)));
   if (row.step_s) lines.emplace_back("step", fmt::format("{:.4g} s", row.step_s->mid));
-  if (row.peak_gpu_bytes) lines.emplace_back("peak memory", format_bytes(*row.peak_gpu_bytes));
+  if (row.peak_gpu_bytes)
+    lines.emplace_back(peak_name(report.view), format_bytes(*row.peak_gpu_bytes));
   return lines;
 }
 
@@ -71,7 +84,7 @@ std::string winner(const ReportInput& report, Colour colour) {
   }
   std::string text = heading("Best configuration", colour);
   text += "  " + paint(result.best->label, Paint::green, colour) + "\n";
-  Lines lines = configuration_lines(*result.best, report.input);
+  Lines lines = configuration_lines(*result.best, report);
   lines.emplace_back("is the best", "with probability " +
                                         probability_in_words(result.probability_best) +
                                         ", of those that were compared");
@@ -114,7 +127,7 @@ std::string ranking(const ReportInput& report, const Findings& findings, Colour 
                {"95 % interval", Align::left},
                {"repeats", Align::right},
                {"step", Align::right},
-               {"peak memory", Align::right}});
+               {peak_name(report.view), Align::right}});
   int place = 0;
   for (const Ranked& row : report.result.ranking) {
     table.add({fmt::to_string(++place), row.label, fmt::format("{:.4g}", row.throughput.mid),

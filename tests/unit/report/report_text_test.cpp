@@ -183,3 +183,26 @@ TEST_CASE("a report says so where it tells only the first failures", "[report]")
   result.failures.resize(20, result.failures.front());
   CHECK(contains(study.text(result), "(the first 20; results.csv has all)"));
 }
+
+TEST_CASE("a report of a study without GPUs calls the peaks host memory", "[report]") {
+  ReportedStudy study = ReportedStudy::confirmed();
+  for (StageView& stage : study.view.stages) {
+    for (Shard& shard : stage.shards) {
+      for (Verdict& verdict : shard.verdicts) verdict.metrics.peak_gpu_bytes = 3.0 * gib;
+    }
+  }
+  CHECK(contains(study.text(study.result()), "peak memory"));
+  CHECK_FALSE(contains(study.text(study.result()), "host memory"));
+  for (StageView& stage : study.view.stages) {
+    for (Shard& shard : stage.shards) {
+      for (Verdict& verdict : shard.verdicts) {
+        verdict.hardware = {};
+        verdict.hardware.cores = 8;
+      }
+    }
+  }
+  const std::string text = study.text(study.result());
+  CHECK(contains(text, "  peak host memory "));
+  CHECK_FALSE(contains(text, "GPU memory"));
+  CHECK_FALSE(contains(text, "  peak memory"));
+}
