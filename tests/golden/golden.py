@@ -76,6 +76,7 @@ ESTIMATES = {
     "llama-7b-lora": [*LLAMA, "--trainable-params", "4e6", "--gpu-memory", "24GiB"],
     "nothing-fits": [*LLAMA, "--gpu-memory", "V100-16GB", "--offload-optimizer", "cpu",
                      "--host-memory", "64GiB"],
+    "host-is-short": [*LLAMA, "--gpu-memory", "A100-40GB", "--host-memory", "64GiB"],
     "only-the-size": ["--params", "1.5e9", "--gpu-memory", "32GiB", "--precision", "fp16",
                       "--processes-per-node", "4"],
     "config-json": ["--model", "config.json", "--sequence", "512", "--gpu-memory", "V100-32GB"],

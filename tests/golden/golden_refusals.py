@@ -58,6 +58,9 @@ def bad_call_places(suite):
     (place / "file").write_text("a file in the way\n")
     (place / "empty.toml").write_text("")
     (place / "hosts").write_text("n1 slots=4\nn2 slots=4\nn1 slots=8\n")
+    gpt2 = '{"model_type": "gpt2", "n_layer": 2, "vocab_size": 50257,\n "n_head": 7, "n_embd": %s}\n'
+    (place / "huge.json").write_text(gpt2 % "1e200")
+    (place / "odd.json").write_text(gpt2 % "1024")
     (place / "tune.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}\n')
     (place / "batch.json").write_text('{"train_batch_size": 64}\n')
     (place / "empty-list.json").write_text('{"zero_optimization": {"reduce_bucket_size": []},\n'
@@ -70,6 +73,14 @@ def bad_call_places(suite):
     (place / "no-config.toml").write_text(text)
     (place / "no-site.toml").write_text((place / "study.toml").read_text() +
                                         "\n[slurm]\nsite = \"perlmuter\"\n")
+    (place / "slip.toml").write_text((place / "study.toml").read_text().replace(
+        'minimize = "step_s"', 'maximize = "throughputt"'))
+    (place / "deep-slip.toml").write_text('format = 1\nname = "x"\n[trial]\n'
+                                          'command = ["train.py", "{ds_config}"]\n'
+                                          '[deepspeed]\nconfig = "tune.json"\n'
+                                          '[objective]\nmaximize = "throughputt"\n')
+    (place / "no-model.toml").write_text((place / "study.toml").read_text() +
+                                         '\n[model]\nhidden = 64\nconfig = "gpt2-large"\n')
     (place / "other.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
                                       "max_node_hours = 90.0\n")
     (place / "late.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
@@ -90,6 +101,22 @@ BAD_CALLS = {
     "estimate-unknown-gpu": ["estimate", "--params", "7e9", "--gpu-memory", "B7000"],
     "estimate-unknown-optimizer": ["estimate", "--params", "7e9", "--gpu-memory", "80GiB",
                                    "--optimizer", "mine"],
+    "estimate-not-a-number": ["estimate", "--params", "nan", "--gpu-memory", "80GiB"],
+    "estimate-too-many": ["estimate", "--params", "1e300", "--gpu-memory", "80GiB"],
+    "estimate-half-a-layer": ["estimate", "--params", "7e9", "--layers", "2.5", "--gpu-memory",
+                              "80GiB"],
+    "estimate-heads": ["estimate", "--params", "7e9", "--hidden", "1024", "--heads", "7",
+                       "--gpu-memory", "80GiB"],
+    "estimate-kv-heads": ["estimate", "--params", "7e9", "--heads", "8", "--kv-heads", "16",
+                          "--gpu-memory", "80GiB"],
+    "estimate-more-trained": ["estimate", "--params", "7e9", "--trainable-params", "8e9",
+                              "--gpu-memory", "80GiB"],
+    "estimate-pipeline": ["estimate", "--params", "7e9", "--layers", "2", "--pipeline", "4",
+                          "--nodes", "4", "--gpu-memory", "80GiB"],
+    "estimate-no-size": ["estimate", "--params", "7e9", "--gpu-memory", "nan"],
+    "estimate-huge-config": ["estimate", "--model", "huge.json", "--gpu-memory", "80GiB"],
+    "estimate-odd-config": ["estimate", "--model", "odd.json", "--gpu-memory", "80GiB"],
+    "estimate-hub-name": ["estimate", "--model", "gpt2-large", "--gpu-memory", "80GiB"],
     "estimate-missing-config": ["estimate", "--model", "nowhere/config.json"],
     "estimate-uneven-layout": ["estimate", "--params", "7e9", "--gpu-memory", "80GiB", "--tensor",
                                "3", "--nodes", "2"],
@@ -107,6 +134,9 @@ BAD_CALLS = {
     "unknown-site": ["submit", "no-site.toml", *SCRIPTS, "--dir", "new"],
     "unknown-site-flag": ["plan", "study.toml", "--site", "frontire"],
     "missing-site-file": ["plan", "study.toml", "--site", "sites/mine.toml"],
+    "objective-slip": ["plan", "slip.toml"],
+    "objective-slip-of-deepspeed": ["plan", "deep-slip.toml"],
+    "model-config-not-there": ["plan", "no-model.toml"],
     "file-in-the-way": ["submit", "study.toml", *SCRIPTS, "--dir", "file"],
     "file-above": ["submit", "study.toml", *SCRIPTS, "--dir", "file/below"],
     "read-only-place": ["submit", "study.toml", *SCRIPTS, "--dir", "/proc/slurmtune-study"],

@@ -93,10 +93,7 @@ Expected<void> take_study(const std::string& path, Known& known) {
 Expected<void> take_model(const std::string& name, Known& known) {
   const auto config = find_model_config(name, fs::current_path());
   if (!config) {
-    return invalid_input(fmt::format(
-        "--model {}: there is no such file, nor a directory with a config.json, nor a model of "
-        "that name in Hugging Face's cache",
-        name));
+    return invalid_input(fmt::format("--model: {}", not_found_in_words(name, fs::current_path())));
   }
   SLURMTUNE_TRY(std::string text, read_file(*config));
   const std::string path = config->lexically_normal().string();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/cli/estimate_options.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "slurmtune/input/model_figures.hpp"
 #include "slurmtune/model/gpu_memory.hpp"
 
 namespace slurmtune {
@@ -38,7 +40,7 @@ Checkpointing checkpointing_named(std::string_view word) {
 
 void add_shape(CLI::App& command, ModelSpec& shape) {
   const auto add = [&](const char* name, std::optional<double>& into, const char* what) {
-    command.add_option(name, into, what)->check(CLI::PositiveNumber);
+    command.add_option(name, into, what);
   };
   add("--params", shape.params, "parameters, as 7e9");
   add("--trainable-params", shape.trainable_params, "those that are trained, with LoRA [all]");
@@ -49,6 +51,24 @@ void add_shape(CLI::App& command, ModelSpec& shape) {
   add("--intermediate", shape.intermediate, "width of the MLP [4 hidden]");
   add("--vocabulary", shape.vocabulary, "words of the vocabulary");
   add("--sequence", shape.sequence_length, "tokens of a sample");
+}
+
+/// The option of a figure of [model].
+std::string option_of(std::string_view field) {
+  if (field == "sequence_length") return "--sequence";
+  std::string option = fmt::format("--{}", field);
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+/// Whether a model can have these figures, `given` by options or read from elsewhere.
+Expected<void> check_model(const ModelSpec& model, const ModelSpec& given, std::int64_t pipeline) {
+  const bool gives_heads = given.heads.has_value();
+  auto problem = problem_of(model, gives_heads ? HeadSize::of_hidden : HeadSize::its_own);
+  if (!problem) problem = problem_of_pipeline(model, pipeline);
+  if (!problem) return {};
+  return invalid_input(fmt::format("{} {}; correct it, or what it contradicts",
+                                   option_of(problem->field), problem->what));
 }
 
 Expected<void> check_layout(const ParallelLayout& layout) {
@@ -153,6 +173,7 @@ Expected<void> EstimateArguments::apply(EstimateRequest& request, ModelSpec& spe
   layout.sequence = sequence_parallel.value_or(layout.sequence);
   layout.micro_batches = accumulation.value_or(layout.micro_batches);
   SLURMTUNE_CHECK(check_layout(layout));
+  SLURMTUNE_CHECK(check_model(spec, shape, layout.pipeline));
   if (!gpu_memory.empty()) {
     SLURMTUNE_TRY(request.gpu_bytes, gpu_bytes_of(gpu_memory));
   }

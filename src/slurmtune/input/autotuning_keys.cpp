@@ -2,25 +2,34 @@
 #include <array>
 
 #include "slurmtune/input/key_table.hpp"
+#include "slurmtune/input/model_figures.hpp"
 
 namespace slurmtune {
 
 namespace {
 
 constexpr Bounds any_count{0, 1e12};
-constexpr Bounds size_bounds{0, 1e18, true};
 
 constexpr std::array<Word, 3> tuner_words{{{"gridsearch"}, {"random"}, {"model_based"}}};
 
 constexpr std::array<KeyRow, 5> model_info_rows{{
     {"profile", shape_boolean | shape_null, "\"profile\": false",
      "Not used: the baseline tells the model's facts."},
-    {"num_params", shape_real | shape_null, "\"num_params\": 774030080", "Parameters of the model.",
-     size_bounds},
-    {"hidden_size", shape_real | shape_null, "\"hidden_size\": 1280", "Hidden size of the model.",
-     size_bounds},
-    {"num_layers", shape_real | shape_null, "\"num_layers\": 36", "Layers of the model.",
-     size_bounds},
+    {"num_params",
+     shape_real | shape_null,
+     "\"num_params\": 774030080",
+     "Parameters of the model.",
+     {1, params_max}},
+    {"hidden_size",
+     shape_integer | shape_null,
+     "\"hidden_size\": 1280",
+     "Hidden size of the model.",
+     {1, hidden_max}},
+    {"num_layers",
+     shape_integer | shape_null,
+     "\"num_layers\": 36",
+     "Layers of the model.",
+     {1, layers_max}},
     {"activation_mem_per_gpu", shape_real | shape_null, "\"activation_mem_per_gpu\": 1e9",
      "Not used: peaks are measured."},
 }};

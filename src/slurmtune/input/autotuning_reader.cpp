@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "slurmtune/base/units.hpp"
 #include "slurmtune/input/key_table.hpp"
 #include "slurmtune/input/readers.hpp"
 
@@ -35,6 +39,25 @@ void collect_unused(const Node& section, const KeyTable& keys, DsConfig& config)
   }
 }
 
+/// A key of the batch that is misspelt would leave its flag as it is, without a word. Other keys
+/// may be the config's own, or a knob's.
+Expected<void> check_mapped_key(std::string_view key, int line, std::string_view path) {
+  constexpr std::array<std::string_view, 3> batch_keys{
+      "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"};
+  constexpr std::size_t slip_max = 2;
+  if (key.empty()) {
+    return fail_at(path, line, "arg_mappings has a key without a name",
+                   "write \"train_micro_batch_size_per_gpu\": \"--batch\"");
+  }
+  for (const std::string_view known : batch_keys) {
+    const std::size_t distance = edit_distance(key, known);
+    if (distance == 0 || distance > slip_max) continue;
+    return fail_at(path, line, fmt::format("arg_mappings: there is no key \"{}\"", key),
+                   fmt::format("did you mean \"{}\"?", known));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,
@@ -43,10 +66,25 @@ Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,
   for (const NodeMember& member : node.members) {
     const std::string key(trimmed(member.key));
     const std::string flag(trimmed(member.value.text));
+    SLURMTUNE_CHECK(check_mapped_key(key, member.value.line, path));
     if (flag.size() < 2 || flag.front() != '-' || flag.find_first_of(" =\t") != std::string::npos) {
       return fail_at(path, member.value.line,
                      fmt::format("arg_mappings: \"{}\" is not a flag of the script", flag),
                      fmt::format("write {} = \"--flag\"", key.empty() ? "key" : key));
+    }
+    if (flag == "--deepspeed" || flag == "--deepspeed_config") {
+      return fail_at(path, member.value.line,
+                     fmt::format("arg_mappings gives {} the flag \"{}\", which names the config "
+                                 "itself",
+                                 key, flag),
+                     "name the flag of that value");
+    }
+    const auto same = std::ranges::find(mappings, flag, &decltype(mappings)::value_type::second);
+    if (same != mappings.end() && same->first != key) {
+      return fail_at(path, member.value.line,
+                     fmt::format("arg_mappings gives the flag \"{}\" to both {} and {}", flag,
+                                 same->first, key),
+                     "a flag has one value: remove one of them");
     }
     if (!mappings.emplace(key, flag).second) {
       return fail_at(path, member.value.line,
@@ -84,6 +122,7 @@ Expected<void> read_autotuning(const Node& section, DsConfig& config) {
     config.model.layers = real_at(*info, "num_layers");
   }
   if (const Node* mappings = section.find("arg_mappings")) {
+    config.arg_mappings_line = mappings->line;
     SLURMTUNE_TRY(config.arg_mappings, read_arg_mappings(*mappings, config.path));
   }
   collect_unused(section, autotuning_keys(), config);

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/input/ds_config_keys.hpp"
 #include "slurmtune/input/key_table.hpp"
 #include "slurmtune/input/readers.hpp"
 #include "slurmtune/record/json.hpp"
@@ -26,7 +27,8 @@ Expected<std::optional<Located<std::int64_t>>> positive_integer(const Node& root
   if (!node->is_integral() || node->as_integer() < 1 || node->as_integer() > 1'000'000'000'000) {
     return fail_at(
         path, node->line,
-        fmt::format("{} is {}, but must be a positive integer or \"auto\"", key, written(*node)),
+        fmt::format("{} is {}, but must be an integer from 1 to 1000000000000 or \"auto\"", key,
+                    written(*node)),
         fmt::format("write \"{}\": 8", key));
   }
   return Located<std::int64_t>{node->as_integer(), node->line};
@@ -80,10 +82,10 @@ Expected<void> read_micro_batch(const Node& root, DsConfig& config) {
   Located<std::vector<std::int64_t>> list{{}, node->line};
   for (const Node& item : node->items) {
     if (!item.is_integral() || item.as_integer() < 1 || item.as_integer() > 1'000'000'000) {
-      return fail_at(
-          config.path, node->line,
-          fmt::format("{} holds {}, which is not a positive integer", key, written(item)),
-          fmt::format("write \"{}\": [1, 2, 4]", key));
+      return fail_at(config.path, node->line,
+                     fmt::format("{} holds {}, but must hold integers from 1 to 1000000000", key,
+                                 written(item)),
+                     fmt::format("write \"{}\": [1, 2, 4]", key));
     }
     list.value.push_back(item.as_integer());
   }
@@ -135,9 +137,10 @@ Expected<void> read_degree(const Node& root, std::string_view section, std::stri
   if (node == nullptr || node->kind == Node::Kind::string) return {};
   const std::string name = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
   if (!node->is_integral() || node->as_integer() < 0 || node->as_integer() > 1'000'000) {
-    return fail_at(path, node->line,
-                   fmt::format("{} is {}, but must be a positive integer", name, written(*node)),
-                   fmt::format("write \"{}\": 2", key));
+    return fail_at(
+        path, node->line,
+        fmt::format("{} is {}, but must be an integer from 0 to 1000000", name, written(*node)),
+        fmt::format("write \"{}\": 2", key));
   }
   // DeepSpeed's own default of autotp_size is 0: none.
   degrees.push_back({name, std::max<std::int64_t>(node->as_integer(), 1), node->line});
@@ -164,7 +167,12 @@ void collect_auto(const Node& table, const std::string& prefix, DsConfig& config
 
 Expected<void> check_unsupported(const Node& root, const DsConfig& config) {
   const Node* elasticity = root.find("elasticity");
-  if (elasticity != nullptr && boolean_or(*elasticity, "enabled", false)) {
+  if (elasticity == nullptr) return {};
+  const Node* enabled = elasticity->find("enabled");
+  const bool is_off =
+      elasticity->kind == Node::Kind::table &&
+      (enabled == nullptr || (enabled->kind == Node::Kind::boolean && !enabled->boolean));
+  if (!is_off) {
     return fail_at(config.path, elasticity->line,
                    "elasticity chooses the batch by itself, so there is nothing to tune",
                    "write \"elasticity\": {\"enabled\": false}");
@@ -185,6 +193,7 @@ Expected<DsConfig> read_ds_config(const SourceText& source) {
   DsConfig config;
   config.path = source.path;
   read_texts_as_numbers(root, config);
+  tidy_ds_config(root, config);
   SLURMTUNE_CHECK(check_unsupported(root, config));
   SLURMTUNE_CHECK(read_micro_batch(root, config));
   SLURMTUNE_TRY(config.accumulation,
@@ -194,6 +203,7 @@ Expected<DsConfig> read_ds_config(const SourceText& source) {
   SLURMTUNE_TRY(config.train_batch, positive_integer(root, "train_batch_size", source.path));
   SLURMTUNE_CHECK(read_zero_stages(root, config));
   SLURMTUNE_CHECK(read_parallel_keys(root, config));
+  SLURMTUNE_CHECK(check_ds_config(root, config));
   if (const Node* autotuning = root.find("autotuning")) {
     SLURMTUNE_CHECK(read_autotuning(*autotuning, config));
   }

@@ -9,11 +9,15 @@
 #include <fmt/core.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/input/model_figures.hpp"
 #include "slurmtune/input/node.hpp"
 
 namespace slurmtune {
 
 namespace {
+
+/// No single figure of a config is larger.
+constexpr double figure_max = 1e10;
 
 /// Takes figures out of a config; keeps the first thing that is wrong with it.
 class ConfigReader {
@@ -34,8 +38,11 @@ class ConfigReader {
   std::optional<double> number(std::string_view name) {
     const Node* node = config_.find(name);
     if (node == nullptr || node->kind == Node::Kind::other) return std::nullopt;
-    if (node->is_number() && node->as_real() > 0.0) return node->as_real();
-    complain(node->line, fmt::format("\"{}\" is {}, no positive number", name, written(*node)));
+    if (node->is_integral() && node->as_real() >= 1.0 && node->as_real() <= figure_max) {
+      return node->as_real();
+    }
+    complain(node->line, fmt::format("\"{}\" is {}, no whole number from 1 to {:g}", name,
+                                     written(*node), figure_max));
     return std::nullopt;
   }
   [[nodiscard]] bool flag(std::string_view name, bool fallback) const {
@@ -234,6 +241,43 @@ HfModel read_t5(ConfigReader& config) {
   return model;
 }
 
+/// What a figure of [model] is called in configs, for the line of a message.
+struct OtherName {
+  std::string_view field;
+  std::string_view key;
+};
+constexpr std::array<OtherName, 14> other_names{{{"hidden", "hidden_size"},
+                                                 {"hidden", "n_embd"},
+                                                 {"hidden", "d_model"},
+                                                 {"layers", "num_hidden_layers"},
+                                                 {"layers", "n_layer"},
+                                                 {"layers", "num_layers"},
+                                                 {"heads", "num_attention_heads"},
+                                                 {"heads", "n_head"},
+                                                 {"heads", "num_heads"},
+                                                 {"kv_heads", "num_key_value_heads"},
+                                                 {"kv_heads", "num_kv_heads"},
+                                                 {"intermediate", "intermediate_size"},
+                                                 {"intermediate", "n_inner"},
+                                                 {"vocabulary", "vocab_size"}}};
+
+/// Figures that each may be right, and are those of no model together.
+Expected<void> check_figures(const HfModel& model, const Node& config, std::string_view type,
+                             std::string_view path) {
+  const bool its_own = type == "t5" || config.find("head_dim") != nullptr ||
+                       type.starts_with("gemma") || type == "qwen3";
+  const auto problem = problem_of(model.shape, its_own ? HeadSize::its_own : HeadSize::of_hidden);
+  if (!problem) return {};
+  for (const auto& [field, key] : other_names) {
+    const Node* node = field == problem->field ? config.find(key) : nullptr;
+    if (node == nullptr) continue;
+    return fail_at(path, node->line, fmt::format("\"{}\" {}", key, problem->what),
+                   "give the config.json of a model that Transformers can load");
+  }
+  return fail_at(path, 1, fmt::format("the model's {} {}", problem->field, problem->what),
+                 "give the config.json of a model that Transformers can load");
+}
+
 constexpr std::array<std::string_view, 14> known_types{
     "gpt2",  "gpt_neox", "llama", "mistral", "qwen2", "qwen3",  "phi3",
     "gemma", "gemma2",   "bert",  "opt",     "bloom", "falcon", "t5"};
@@ -273,6 +317,7 @@ Expected<HfModel> read_hf_config(const SourceText& source) {
   ConfigReader reader(config, source.path, type->text);
   HfModel model = read_type(reader, type->text);
   if (reader.problem()) return tl::unexpected<Error>(*reader.problem());
+  SLURMTUNE_CHECK(check_figures(model, config, type->text, source.path));
   model.model_type = type->text;
   return model;
 }

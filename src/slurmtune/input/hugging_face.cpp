@@ -179,6 +179,43 @@ Json resolved(const Merge& merge) {
   return document;
 }
 
+/// A mapping that gives the Trainer's batch flag to another key would have it set twice.
+Expected<void> check_own_flag(const Merge& merge, const Tie& tie) {
+  for (const auto& [key, flag] : merge.spec.deepspeed->arg_mappings) {
+    if (key == tie.key || dashed(flag) != dashed(tie.flag)) continue;
+    const Node* ours = merge.key("deepspeed", "arg_mappings");
+    const bool is_ours = ours != nullptr && !merge.config.arg_mappings.contains(key);
+    return fail_at(is_ours ? merge.spec.path : merge.config.path,
+                   is_ours ? ours->line : merge.config.arg_mappings_line,
+                   fmt::format("arg_mappings gives the flag \"{}\" to {}, but it is {} of the "
+                               "Hugging Face Trainer",
+                               flag, key, tie.key),
+                   "remove that mapping");
+  }
+  return {};
+}
+
+/// Where the Trainer would have both half precisions. Source: TrainingArguments.__post_init__, "At
+/// most one of fp16 and bf16 can be True", and DeepSpeedConfig.
+Expected<void> check_precision_flags(const Merge& merge, const Json& document) {
+  const auto& command = merge.spec.trial.command;
+  const auto asked = [&](std::string_view flag, const char* section) {
+    const auto found = find_spelled(command, flag);
+    if (found) return truth_in(found->value).value_or(true);
+    return document.contains(Json::json_pointer(section)) &&
+           document.at(Json::json_pointer(section)) == true;
+  };
+  if (!asked("--fp16", "/fp16/enabled") || !asked("--bf16", "/bf16/enabled")) return {};
+  const auto fp16 = find_spelled(command, "--fp16");
+  const auto bf16 = find_spelled(command, "--bf16");
+  const auto& last = bf16 ? bf16 : fp16;
+  const int line = last ? merge.key("trial", "command")->items.at(last->index).line : 1;
+  return fail_at(merge.spec.path, line,
+                 "fp16 and bf16 are both asked for, by trial.command or the config, and the "
+                 "Hugging Face Trainer takes only one",
+                 "remove --fp16 or --bf16");
+}
+
 /// What we write ourselves in every experiment, or what a parameter writes.
 bool is_written(const Merge& merge, const std::string& path) {
   constexpr std::array<std::string_view, 5> own{train_batch_key, micro_batch_key, accumulation_key,
@@ -252,6 +289,7 @@ Expected<void> merge_hugging_face(const Merge& merge) {
     SLURMTUNE_CHECK(check_tie(merge, tie));
     if (tie.batch == Batch::no) continue;
     const auto found = find_spelled(merge.spec.trial.command, tie.flag);
+    SLURMTUNE_CHECK(check_own_flag(merge, tie));
     deepspeed.arg_mappings.try_emplace(std::string(tie.key),
                                        found ? found->flag : std::string(tie.flag));
   }
@@ -260,7 +298,9 @@ Expected<void> merge_hugging_face(const Merge& merge) {
       "trial.command is one of the Hugging Face Trainer: {} and {} agree with "
       "the config in every experiment",
       mappings.at(std::string(micro_batch_key)), mappings.at(std::string(accumulation_key))));
-  SLURMTUNE_TRY(deepspeed.resolved_json, canonical_json(resolved(merge)));
+  const Json document = resolved(merge);
+  SLURMTUNE_CHECK(check_precision_flags(merge, document));
+  SLURMTUNE_TRY(deepspeed.resolved_json, canonical_json(document));
   return {};
 }
 

@@ -28,6 +28,7 @@ enum Shape : unsigned {
   shape_tables = 1U << 12,      ///< an array of such tables
   shape_null = 1U << 13,        ///< JSON's null: as if it were not there
   shape_anything = 1U << 14,    ///< not looked at
+  shape_choices = 1U << 15,     ///< in a ds_config: a list of such values is a knob's choices
 };
 
 /// One word of an enumeration. With `instead`, this version knows the word but cannot do it.

@@ -78,6 +78,19 @@ Expected<void> merge_arg_mappings(const Merge& merge) {
       }
       deepspeed.arg_mappings[key] = flag;
     }
+    for (const auto& [key, flag] : merge.config.arg_mappings) {
+      if (mappings.contains(key)) continue;
+      const auto same = std::ranges::find_if(mappings, [&, &theirs = flag](const auto& ours_one) {
+        return ours_one.second == theirs;
+      });
+      if (same == mappings.end()) continue;
+      return fail_at(
+          merge.spec.path, ours->line,
+          fmt::format("deepspeed.arg_mappings gives the flag \"{}\" to {}, and {}:{} "
+                      "gives it to {}",
+                      flag, same->first, merge.config.path, merge.config.arg_mappings_line, key),
+          "a flag has one value: remove one of them");
+    }
   }
   return {};
 }

@@ -196,6 +196,17 @@ Expected<void> merge_user_batch(const Merge& merge, const std::optional<TrainBat
   }
   deepspeed.micro_batch = *micro;
   deepspeed.gradient_accumulation = accumulation.value_or(1);
+  // What a global batch may be, too: products of these stay far within 64 bits.
+  constexpr std::int64_t global_max = 1'000'000'000'000;
+  if (deepspeed.gradient_accumulation > global_max / ranks / *micro) {
+    const int line = config.accumulation ? config.accumulation->line : 1;
+    return fail_at(
+        config.path, line,
+        fmt::format("micro-batch {} x accumulation {} x {} is a global batch of more "
+                    "than {}",
+                    *micro, deepspeed.gradient_accumulation, ranks_text(merge.spec), global_max),
+        "lower one of them");
+  }
   return {};
 }
 

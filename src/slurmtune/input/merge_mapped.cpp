@@ -55,13 +55,10 @@ Expected<std::optional<MappedFlag>> mapped_flag(const Merge& merge, std::string_
       mapped.value <= range.most) {
     return mapped;
   }
-  const std::string kind = range.least == 1
-                               ? "a positive integer"
-                               : fmt::format("an integer from {} to {}", range.least, range.most);
-  return fail_at(
-      merge.spec.path, mapped.line,
-      fmt::format("trial.command gives {} \"{}\", which is not {}", mapped.flag, flag->value, kind),
-      "write the number (the command is an argv, no shell expands it)");
+  return fail_at(merge.spec.path, mapped.line,
+                 fmt::format("trial.command gives {} \"{}\", which is not an integer from {} to {}",
+                             mapped.flag, flag->value, range.least, range.most),
+                 "write the number (the command is an argv, no shell expands it)");
 }
 
 Expected<std::optional<std::int64_t>> mapped_or_config(

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "slurmtune/input/hf_config.hpp"
+#include "slurmtune/input/model_figures.hpp"
 #include "slurmtune/input/readers.hpp"
 
 namespace slurmtune {
@@ -59,6 +60,26 @@ void take_config(const HfModel& model, const std::string& path, StudySpec& spec)
   spec.notes.push_back(fmt::format("the model's {} from {} ({})", taken, path, model.model_type));
 }
 
+/// What the sources of a model's figures say must be those of one model.
+Expected<void> check_model(const Node& study, const StudySpec& spec) {
+  const Node* section = study.find("model");
+  const bool gives_heads = section != nullptr && section->find("heads") != nullptr;
+  auto problem = problem_of(spec.model, gives_heads ? HeadSize::of_hidden : HeadSize::its_own);
+  const char* remedy = "correct it, or what it contradicts";
+  if (problem) {
+    const Node* given = section != nullptr ? section->find(problem->field) : nullptr;
+    const int line = given != nullptr ? given->line : section != nullptr ? section->line : 1;
+    return fail_at(spec.path, line, fmt::format("model.{} {}", problem->field, problem->what),
+                   remedy);
+  }
+  problem = problem_of_pipeline(spec.model, spec.parallel.pipeline);
+  if (!problem) return {};
+  const Node* parallel = study.find("parallel");
+  const Node* given = parallel != nullptr ? parallel->find("pipeline") : nullptr;
+  return fail_at(spec.path, given != nullptr ? given->line : 1,
+                 fmt::format("parallel.pipeline {}", problem->what), remedy);
+}
+
 }  // namespace
 
 Expected<void> complete_model(const Node& study, const std::optional<SourceText>& config,
@@ -70,16 +91,16 @@ Expected<void> complete_model(const Node& study, const std::optional<SourceText>
     }
   }
   take_length(spec);
-  if (!config) return {};
+  if (!config) return check_model(study, spec);
   const auto model = read_hf_config(*config);
   if (model) {
     take_config(*model, config->path, spec);
-    return {};
+    return check_model(study, spec);
   }
   const bool asked_for = section != nullptr && section->find("config") != nullptr;
   if (asked_for) return tl::unexpected<Error>(model.error());
   spec.notes.push_back(fmt::format("the model's shape is not known: {}", model.error().message));
-  return {};
+  return check_model(study, spec);
 }
 
 }  // namespace slurmtune

@@ -37,6 +37,14 @@ std::optional<double> real_at(const Node& table, std::string_view key) {
   return node->as_real();
 }
 
+int line_of_key(const SourceText& study, std::string_view section, std::string_view key) {
+  const auto parsed = parse_toml(study);
+  const Node* table = parsed ? parsed->find(section) : nullptr;
+  if (table == nullptr) return 1;
+  const Node* value = table->find(key);
+  return value != nullptr ? value->line : table->line;
+}
+
 std::vector<std::string> strings_of(const Node* array) {
   std::vector<std::string> texts;
   if (array == nullptr) return texts;

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "slurmtune/input/ds_config_keys.hpp"
 #include "slurmtune/input/key_table.hpp"
 #include "slurmtune/input/readers.hpp"
 
@@ -56,6 +57,13 @@ Expected<void> append_value(const Node& item, Draft& draft) {
         fmt::format("correct it, or choose another type than \"{}\"", type_word(type)));
   };
   if (type == ParameterType::integer) {
+    constexpr auto most = static_cast<std::int64_t>(exact_integer_max);
+    const bool beyond = item.kind == Node::Kind::integer
+                            ? item.integer > most || item.integer < -most
+                            : item.is_number() && std::abs(item.as_real()) > exact_integer_max;
+    if (beyond) {
+      return wrong("an integer within 2^53, 9007199254740992");
+    }
     if (!item.is_integral()) return wrong("an integer");
     values.emplace_back(item.as_integer());
   } else if (type == ParameterType::real) {
@@ -112,13 +120,13 @@ Expected<void> read_range(const Node& range, Draft& draft) {
                       "write values = [...]");
   }
   for (const Node& bound : range.items) {
-    if (type == ParameterType::integer && !bound.is_integral()) {
-      return draft.fail("range", fmt::format("the bound {} is not an integer", written(bound)),
-                        "write integers, or type = \"real\"");
-    }
     if (std::abs(bound.as_real()) > exact_integer_max) {
       return draft.fail("range", fmt::format("the bound {} is beyond 2^53", written(bound)),
                         "write a smaller one");
+    }
+    if (type == ParameterType::integer && !bound.is_integral()) {
+      return draft.fail("range", fmt::format("the bound {} is not an integer", written(bound)),
+                        "write integers, or type = \"real\"");
     }
   }
   draft.spec.low = range.items[0].as_real();
@@ -180,6 +188,22 @@ bool do_clash(std::string_view a, std::string_view b) {
   return b.starts_with(a) && b[a.size()] == '.';
 }
 
+/// Whether DeepSpeed would take what is written there.
+Expected<void> check_config_values(std::string_view what, const Draft& draft) {
+  for (const std::string_view key : {"values", "range"}) {
+    const Node* values = draft.node.find(key);
+    if (values == nullptr) continue;
+    for (const Node& item : values->items) {
+      SLURMTUNE_CHECK(check_ds_value(what, item, draft.path));
+    }
+  }
+  if (draft.spec.type != ParameterType::boolean) return {};
+  Node truth;
+  truth.kind = Node::Kind::boolean;
+  truth.line = draft.node.find("target")->line;
+  return check_ds_value(what, truth, draft.path);
+}
+
 Expected<void> check_config_target(std::string_view what, const Node& study, const Draft& draft) {
   if (!is_config_path(what)) {
     return draft.fail("target", fmt::format("\"{}\" is not a path in a config", what),
@@ -196,7 +220,7 @@ Expected<void> check_config_target(std::string_view what, const Node& study, con
     return draft.fail("target", fmt::format("\"{}\" is slurmtune's own to write", what),
                       "remove the parameter; see deepspeed.zero_stages and [batch]");
   }
-  return {};
+  return check_config_values(what, draft);
 }
 
 Expected<void> check_target(const Node& study, const Draft& draft) {

@@ -65,6 +65,7 @@ struct DsConfig {
   std::optional<bool> fast;
   std::optional<Located<std::string>> metric;
   std::map<std::string, std::string> arg_mappings;  ///< trimmed
+  int arg_mappings_line = 1;
   std::optional<Located<std::int64_t>> max_train_batch;
   std::optional<Located<std::int64_t>> min_train_batch;
   std::optional<Located<std::int64_t>> micro_batch_cap;
@@ -81,7 +82,7 @@ struct DsConfig {
 /// Checks the section "autotuning" and puts it into `config`.
 [[nodiscard]] Expected<void> read_autotuning(const Node& section, DsConfig& config);
 
-/// Trims keys and values and checks that the values are flags.
+/// Trims keys and values and checks that the values are flags, each of one key.
 [[nodiscard]] Expected<std::map<std::string, std::string>> read_arg_mappings(const Node& node,
                                                                              std::string_view path);
 
@@ -140,6 +141,11 @@ struct FlagValue {
 [[nodiscard]] std::map<std::string, std::string> string_map_of(const Node* table);
 /// An integer or an array of integers.
 [[nodiscard]] std::vector<std::int64_t> integers_of(const Node& node);
+
+/// The line of `section.key` in a study.toml, for messages; that of the section, or 1, if it is not
+/// there.
+[[nodiscard]] int line_of_key(const SourceText& study, std::string_view section,
+                              std::string_view key);
 
 /// `[A-Za-z_][A-Za-z0-9_]*`
 [[nodiscard]] bool is_identifier(std::string_view text);

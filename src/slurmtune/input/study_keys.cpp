@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "slurmtune/input/key_table.hpp"
+#include "slurmtune/input/model_figures.hpp"
 
 namespace slurmtune {
 
@@ -50,7 +51,6 @@ constexpr Bounds count_bounds{1, 1e6};
 constexpr Bounds batch_bounds{1, 1e12};
 constexpr Bounds hours_bounds{0, 1e9, true};
 constexpr Bounds seconds_bounds{0, 1e7, true};
-constexpr Bounds size_bounds{0, 1e18, true};
 constexpr Bounds stage_bounds{0, 3};
 
 constexpr std::array<KeyRow, 11> trial_rows{{
@@ -131,18 +131,37 @@ constexpr std::array<KeyRow, 3> parallel_rows{{
 constexpr KeyTable parallel_table{"[parallel]", "parallel.", parallel_rows};
 
 constexpr std::array<KeyRow, 10> model_rows{{
-    {"params", shape_real, "params = 774030080", "Parameters of the model.", size_bounds},
-    {"hidden", shape_real, "hidden = 1280", "Hidden size of the model.", size_bounds},
-    {"layers", shape_real, "layers = 36", "Layers of the model.", size_bounds},
+    {"params", shape_real, "params = 774030080", "Parameters of the model.", {1, params_max}},
+    {"hidden", shape_integer, "hidden = 1280", "Hidden size of the model.", {1, hidden_max}},
+    {"layers", shape_integer, "layers = 36", "Layers of the model.", {1, layers_max}},
     {"config", shape_string, "config = \"config.json\"",
      "The config.json of a Hugging Face model, or its directory; other keys here win over it."},
-    {"trainable_params", shape_real, "trainable_params = 4194304",
-     "Parameters that are trained, where not all are (LoRA).", size_bounds},
-    {"heads", shape_real, "heads = 20", "Attention heads.", size_bounds},
-    {"kv_heads", shape_real, "kv_heads = 4", "Heads of keys and values, where fewer.", size_bounds},
-    {"intermediate", shape_real, "intermediate = 5120", "Width of the MLP.", size_bounds},
-    {"vocabulary", shape_real, "vocabulary = 50257", "Words of the vocabulary.", size_bounds},
-    {"sequence_length", shape_real, "sequence_length = 1024", "Tokens of one sample.", size_bounds},
+    {"trainable_params",
+     shape_real,
+     "trainable_params = 4194304",
+     "Parameters that are trained, where not all are (LoRA).",
+     {1, params_max}},
+    {"heads", shape_integer, "heads = 20", "Attention heads.", {1, heads_max}},
+    {"kv_heads",
+     shape_integer,
+     "kv_heads = 4",
+     "Heads of keys and values, where fewer.",
+     {1, heads_max}},
+    {"intermediate",
+     shape_integer,
+     "intermediate = 5120",
+     "Width of the MLP.",
+     {1, intermediate_max}},
+    {"vocabulary",
+     shape_integer,
+     "vocabulary = 50257",
+     "Words of the vocabulary.",
+     {1, vocabulary_max}},
+    {"sequence_length",
+     shape_integer,
+     "sequence_length = 1024",
+     "Tokens of one sample.",
+     {1, sequence_max}},
 }};
 constexpr KeyTable model_table{"[model]", "model.", model_rows};
 

@@ -11,9 +11,11 @@
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/plan/budget.hpp"
+#include "slurmtune/plan/listed_knobs.hpp"
 #include "slurmtune/plan/objective_names.hpp"
 #include "slurmtune/plan/packing.hpp"
 #include "slurmtune/plan/stage_table.hpp"
+#include "slurmtune/space/global_batch.hpp"
 #include "slurmtune/space/space.hpp"
 
 namespace slurmtune {
@@ -167,10 +169,35 @@ Expected<void> check_concurrency(const StudyInput& input, const TaskRules& rules
       input.spec.path, *nodes, rules.nodes_per_task));
 }
 
+/// What the global batch leaves of the micro-batches, where it is not what the user may expect.
+void add_batch_note(const StudySpec& spec, const Space& space, Plan& plan) {
+  const BatchSpec& batch = spec.batch;
+  if (!spec.deepspeed || !space.global_batch() || !batch.micro_batches.empty()) return;
+  const std::int64_t ranks = spec.data_parallel();
+  const std::int64_t global = *space.global_batch();
+  const std::int64_t samples = global / ranks;
+  if (!batch.global) {
+    const std::int64_t most = *batch.max_global / ranks * ranks;
+    if (global == most) return;
+    plan.notes.push_back(
+        fmt::format("the global batch is {}: {} is within the limit of {} too, but few "
+                    "micro-batches divide it; batch.global = {} has it",
+                    global, most, batch.where, most));
+    return;
+  }
+  if (has_close_divisors(samples, batch.micro_batch_cap)) return;
+  const std::int64_t other = largest_with_close_divisors(samples, batch.micro_batch_cap) * ranks;
+  plan.notes.push_back(
+      fmt::format("few micro-batches divide the constant global batch {} ({}): a global batch of "
+                  "{} leaves more to choose from",
+                  global, batch.where, other));
+}
+
 /// What the plan does not do though the study may seem to ask for it.
-void add_notes(const StudyInput& input, Plan& plan) {
+void add_notes(const StudyInput& input, const Space& space, Plan& plan) {
   const StudySpec& spec = input.spec;
   plan.notes = spec.notes;
+  add_batch_note(spec, space, plan);
   if (resolved_strategy(spec) != StrategyKind::deepspeed) return;
   if (spec.deepspeed->fast && !spec.parameters.empty()) {
     plan.notes.emplace_back(
@@ -235,9 +262,11 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   plan.reducer_walltime_s = std::llround(input.site.reducer_minutes * 60.0);
   plan.budget_node_seconds = budget_node_seconds(input);
   SLURMTUNE_TRY(plan.launch, planned_launch(input));
-  add_notes(input, plan);
+  add_notes(input, space, plan);
   SLURMTUNE_TRY(const std::vector<std::string> left_to_trials, check_objective_names(input));
   plan.notes.insert(plan.notes.end(), left_to_trials.begin(), left_to_trials.end());
+  SLURMTUNE_TRY(const std::vector<std::string> lists, unused_lists(input, space));
+  plan.notes.insert(plan.notes.end(), lists.begin(), lists.end());
   SLURMTUNE_TRY(const std::vector<Shaped> shaped, shape_within_limits(input, rules, table));
   for (const Shaped& stage : shaped) {
     plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));

@@ -29,12 +29,31 @@ std::string head(const EstimateRequest& request) {
   return text;
 }
 
+/// Of a model that the GPUs would hold and the nodes do not; "" if the GPUs are what is short.
+std::string host_shortage(const EstimateReport& report) {
+  const EstimateRow* least = nullptr;
+  for (const EstimateRow& row : report.rows) {
+    if (row.largest < report.request.micro_batch || !row.host_is_short) continue;
+    const bool less = least == nullptr || row.at.host_per_node < least->at.host_per_node;
+    if (less) least = &row;
+  }
+  if (least == nullptr) return "";
+  const bool on_nvme = least->optimizer_states == Placement::nvme;
+  return fmt::format(
+      "Host memory is short, not that of the GPUs: {} fits these, but takes {} of a node's {}. Use "
+      "more nodes, which share the states{}, or nodes with more memory.\n",
+      name_of(*least), format_bytes(least->at.host_per_node),
+      format_bytes(*report.request.host_bytes), on_nvme ? "" : ", NVMe (--offload-optimizer nvme)");
+}
+
 std::string advice(const EstimateReport& report) {
   const std::int64_t micro_batch = report.request.micro_batch;
   const EstimateRow* row = recommended(report.rows, micro_batch);
   if (row == nullptr) {
+    if (std::string host = host_shortage(report); !host.empty()) return host;
     return fmt::format(
-        "Nothing fits micro_batch {}: use more GPUs, tensor parallelism, shorter sequences{}.\n",
+        "GPU memory is short: nothing fits micro_batch {}. Use more GPUs, tensor parallelism, "
+        "shorter sequences{}.\n",
         micro_batch,
         report.request.setup.checkpointing == Checkpointing::full
             ? ""

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/space/global_batch.hpp"
 #include "slurmtune/space/space.hpp"
 
 namespace slurmtune {
@@ -100,7 +101,8 @@ class SpaceBuilder {
  private:
   [[nodiscard]] std::string where(int line) const { return fmt::format("{}:{}", spec_.path, line); }
 
-  // A constant one, or with max_global the largest multiple that suits every listed micro-batch.
+  // A constant one, or with max_global the largest multiple that suits every listed micro-batch,
+  // and without a list the largest that leaves micro-batches of all sizes.
   [[nodiscard]] Expected<void> set_global_batch() {
     const BatchSpec& batch = spec_.batch;
     space_.global_batch_ = batch.global;
@@ -118,7 +120,10 @@ class SpaceBuilder {
       }
       step *= factor;
     }
-    space_.global_batch_ = most / step * step * space_.data_parallel_;
+    const std::int64_t samples = batch.micro_batches.empty()
+                                     ? largest_with_close_divisors(most, batch.micro_batch_cap)
+                                     : most / step * step;
+    space_.global_batch_ = samples * space_.data_parallel_;
     return {};
   }
 
@@ -291,7 +296,7 @@ class SpaceBuilder {
 
   // Only whether they can be read: which metrics there are, the trial decides.
   [[nodiscard]] Expected<void> check_objective() const {
-    SLURMTUNE_CHECK(Expression::compile(spec_.objective.metric, spec_.path + ": [objective]"));
+    SLURMTUNE_CHECK(Expression::compile(spec_.objective.metric, where(spec_.objective.line)));
     for (const ConstraintSpec& limit : spec_.objective.subject_to) {
       SLURMTUNE_CHECK(Expression::compile(limit.expression, where(limit.line)));
     }

@@ -11,6 +11,7 @@
 
 #include "slurmtune/base/embedded.hpp"
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/input/readers.hpp"
 #include "slurmtune/plan/planner.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/create_study.hpp"
@@ -79,10 +80,13 @@ Expected<SourceText> load_site(const std::string& site, const fs::path& base,
 /// The site that applies: the command line's, for a local run the local one, the study's, generic.
 Expected<SourceText> choose_site(const StudyOptions& options, const ReferencedFiles& files,
                                  const fs::path& origin, SubmitMode submit,
-                                 const std::string& study) {
+                                 const SourceText& study) {
   if (options.site) return load_site(*options.site, fs::current_path(), "--site");
   if (submit == SubmitMode::local) return load_site("local", origin, "");
-  if (files.site) return load_site(*files.site, origin, study);
+  if (files.site) {
+    const int line = line_of_key(study, "slurm", "site");
+    return load_site(*files.site, origin, fmt::format("{}:{}", study.path, line));
+  }
   return load_site("generic", origin, "");
 }
 
@@ -182,9 +186,12 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   if (files.ds_config) {
     const fs::path relative = *files.ds_config;
     const fs::path path = relative.is_absolute() ? relative : study_toml.parent_path() / relative;
-    SLURMTUNE_TRY(study.sources.ds_config,
-                  read_named_file(path, study_toml.string(),
-                                  "name the DeepSpeed config in [deepspeed] config"));
+    SLURMTUNE_TRY(
+        study.sources.ds_config,
+        read_named_file(path,
+                        fmt::format("{}:{}", study.sources.study.path,
+                                    line_of_key(study.sources.study, "deepspeed", "config")),
+                        "name the DeepSpeed config in [deepspeed] config"));
   }
 
   // What the study itself says about the way to submit is known only once it is read with a site:
@@ -192,8 +199,9 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   StudySources first = study.sources;
   SLURMTUNE_TRY(first.site, load_site("generic", study.origin, ""));
   SLURMTUNE_TRY(const StudyInput asked, read_study(first));
-  SLURMTUNE_TRY(study.sources.model_config,
-                load_model_config(files.model, asked.spec, study_toml, study.origin));
+  SLURMTUNE_TRY(ModelConfig model,
+                load_model_config(files.model, asked.spec, study.sources.study, study.origin));
+  study.sources.model_config = std::move(model.text);
   study.submit = options.submit.value_or(asked.spec.submit);
   if (study.submit == SubmitMode::automatic) {
     study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;
@@ -203,9 +211,10 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
     study.sources.study.text = with_mode(study.sources.study.text, *options.mode);
   }
   SLURMTUNE_TRY(study.sources.site,
-                choose_site(options, files, study.origin, study.submit, study_toml.string()));
+                choose_site(options, files, study.origin, study.submit, study.sources.study));
   SLURMTUNE_CHECK(fit_into_one_job(study, asked.spec));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
+  if (!model.note.empty()) study.input.spec.notes.push_back(std::move(model.note));
   return study;
 }
 

@@ -32,6 +32,12 @@ fs::path hub_cache() {
   return home.empty() ? fs::path() : fs::path(home) / ".cache/huggingface/hub";
 }
 
+/// The same for people, who may not be at home here.
+std::string hub_cache_in_words() {
+  const bool is_usual = environment("HF_HUB_CACHE").empty() && environment("HF_HOME").empty();
+  return is_usual ? "~/.cache/huggingface/hub" : hub_cache().string();
+}
+
 /// `ORG/NAME` or `NAME`, as the hub's are.
 bool is_hub_name(const std::string& name) {
   const auto is_allowed = [](char c) {
@@ -45,7 +51,7 @@ bool is_hub_name(const std::string& name) {
 
 std::optional<fs::path> in_hub_cache(const std::string& name) {
   const fs::path cache = hub_cache();
-  if (!is_hub_name(name) || cache.empty()) return std::nullopt;
+  if (!is_hub_name(name) || name.ends_with(".json")) return std::nullopt;
   std::string folder = "models--" + name;
   if (const auto slash = folder.find('/'); slash != std::string::npos) {
     folder.replace(slash, 1, "--");
@@ -77,33 +83,49 @@ std::optional<fs::path> find_model_config(const std::string& name, const fs::pat
   return in_hub_cache(name);
 }
 
-Expected<std::optional<SourceText>> load_model_config(const std::optional<std::string>& named,
-                                                      const StudySpec& spec,
-                                                      const fs::path& study_toml,
-                                                      const fs::path& origin) {
+std::string not_found_in_words(const std::string& name, const fs::path& base) {
+  const fs::path place = (base / "").lexically_normal().parent_path();
+  std::string text = fmt::format("{} is no file and no directory with a config.json below {}", name,
+                                 place.string());
+  if (!is_hub_name(name) || name.ends_with(".json")) return text + "; name one that is there";
+  return text + fmt::format(
+                    ", and no model in {}; the network is not asked: download it (huggingface-cli "
+                    "download {} config.json), or give the figures themselves",
+                    hub_cache_in_words(), name);
+}
+
+Expected<ModelConfig> load_model_config(const std::optional<std::string>& named,
+                                        const StudySpec& spec, const SourceText& study,
+                                        const fs::path& origin) {
+  ModelConfig found;
   std::optional<fs::path> config;
   if (named) {
     config = find_model_config(*named, origin);
     if (!config) {
-      return invalid_input(
-          fmt::format("{}: model.config = \"{}\": there is no such file, nor a directory with a "
-                      "config.json, nor a model of that name in Hugging Face's cache; name one, or "
-                      "take the key out",
-                      study_toml.string(), *named));
+      return invalid_input(fmt::format("{}:{}: model.config: {}", study.path,
+                                       line_of_key(study, "model", "config"),
+                                       not_found_in_words(*named, origin)));
     }
   } else if (spec.deepspeed) {
     const fs::path workdir = origin / spec.trial.workdir;
     for (const std::string_view flag :
          std::array<std::string_view, 2>{"--config_name", "--model_name_or_path"}) {
       const auto value = find_flag(spec.trial.command, flag);
-      if (value) config = find_model_config(value->value, workdir);
+      if (!value) continue;
+      config = find_model_config(value->value, workdir);
       if (config) break;
+      found.note = fmt::format("the model's shape is not known: {} {}", flag,
+                               not_found_in_words(value->value, workdir));
     }
   }
-  if (!config) return std::optional<SourceText>();
+  if (!config) return found;
+  found.note.clear();
   auto text = read_file(*config);
-  if (text) return SourceText{config->lexically_normal().string(), *std::move(text)};
-  if (!named) return std::optional<SourceText>();  // nothing that anybody asked for
+  if (text) {
+    found.text = SourceText{config->lexically_normal().string(), *std::move(text)};
+    return found;
+  }
+  if (!named) return found;  // nothing that anybody asked for
   return tl::unexpected<Error>(text.error());
 }
 

@@ -18,11 +18,24 @@ namespace slurmtune {
 [[nodiscard]] std::optional<std::filesystem::path> find_model_config(
     const std::string& name, const std::filesystem::path& base);
 
+/// Says that it is not there: where was looked, and what helps. `gpt2-large is no file and no
+/// directory with a config.json below /home/me, nor in …/hub; …`.
+[[nodiscard]] std::string not_found_in_words(const std::string& name,
+                                             const std::filesystem::path& base);
+
+/// The config.json of a study's model, or a note why it is not known.
+struct ModelConfig {
+  std::optional<SourceText> text;
+  std::string note;  ///< "" = none
+};
+
 /// Reads the config.json of a study's model: the one that model.config names (`named`, relative to
 /// the study file), else the one that --config_name or --model_name_or_path of trial.command point
-/// to, below trial.workdir, if it is there. Errors: invalid_input if `named` is not there.
-[[nodiscard]] Expected<std::optional<SourceText>> load_model_config(
-    const std::optional<std::string>& named, const StudySpec& spec,
-    const std::filesystem::path& study_toml, const std::filesystem::path& origin);
+/// to, below trial.workdir, if it is there. Errors: invalid_input, `path:line: `, if `named` is not
+/// there.
+[[nodiscard]] Expected<ModelConfig> load_model_config(const std::optional<std::string>& named,
+                                                      const StudySpec& spec,
+                                                      const SourceText& study,
+                                                      const std::filesystem::path& origin);
 
 }  // namespace slurmtune

@@ -263,3 +263,69 @@ TEST_CASE("ds_config: what is wrong in it is named by its own line", "[input]") 
   CHECK(message_of(read_texts(deepspeed_study()))
             .starts_with("study.toml:8: the config \"ds_config.json\" was not read"));
 }
+
+TEST_CASE("ds_config: a null of a key that DeepSpeed knows is as if it were not there", "[input]") {
+  const auto input = with_config(R"({"train_batch_size": null, "gradient_clipping": null,
+    "own": {"kept": null},
+    "zero_optimization": {"stage": null, "reduce_bucket_size": null,
+                          "offload_optimizer": {"device": "cpu", "pin_memory": null}}})");
+  REQUIRE(message_of(input) == "accepted");
+  CHECK(input->spec.deepspeed->config_json ==
+        R"({"own":{"kept":null},"zero_optimization":{"offload_optimizer":{"device":"cpu"}}})");
+  CHECK(input->spec.deepspeed->zero_stages == std::vector<int>{0, 1, 2, 3});
+  CHECK(
+      has_note(input,
+               "null in ds_config.json is as if the key were not there: train_batch_size, "
+               "gradient_clipping, zero_optimization.stage, zero_optimization.reduce_bucket_size, "
+               "zero_optimization.offload_optimizer.pin_memory"));
+}
+
+// What DeepSpeed 0.14.4 itself reads, tried with its own DeepSpeedZeroConfig.
+TEST_CASE("ds_config: spellings that DeepSpeed takes become one, with a note", "[input]") {
+  const auto config_of = [](const std::string& zero) {
+    const auto input = with_config("{\"zero_optimization\": " + zero + "}");
+    REQUIRE(message_of(input) == "accepted");
+    REQUIRE_FALSE(input->spec.notes.empty());
+    return input->spec.deepspeed->config_json;
+  };
+  CHECK(config_of(R"({"reduce_bucket_size": "500000000"})") ==
+        R"({"zero_optimization":{"reduce_bucket_size":500000000}})");
+  CHECK(config_of(R"({"overlap_comm": ["true", 0]})") ==
+        R"({"zero_optimization":{"overlap_comm":[true,false]}})");
+  CHECK(config_of(R"({"prefetch_bucket_size": 5})") ==
+        R"({"zero_optimization":{"stage3_prefetch_bucket_size":5}})");
+  CHECK(config_of(R"({"stage": 2, "cpu_offload": true})") ==
+        R"({"zero_optimization":{"offload_optimizer":{"device":"cpu"},"stage":2}})");
+  CHECK(config_of(R"({"a_key_of_tomorrow": 1})") ==
+        R"({"zero_optimization":{"a_key_of_tomorrow":1}})");
+  const auto types = with_config(R"({"communication_data_type": "FP16"})");
+  REQUIRE(message_of(types) == "accepted");
+  CHECK(types->spec.deepspeed->config_json == R"({"communication_data_type":"fp16"})");
+}
+
+TEST_CASE("ds_config: what DeepSpeed takes as it stands is taken without a word", "[input]") {
+  const auto input = with_config(R"({
+    "fp16": {"enabled": false, "loss_scale": 0, "initial_scale_power": 16, "opt_level": "O2"},
+    "bf16": {"enabled": true}, "gradient_clipping": 1, "steps_per_print": 1e3,
+    "optimizer": {"type": "adamw", "params": {"lr": 3e-5, "betas": [0.9, 0.95], "own": "x"}},
+    "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}},
+    "zero_optimization": {"stage": 3, "reduce_bucket_size": 5e8, "mics_shard_size": -1,
+      "stage3_model_persistence_threshold": 9223372036854775807, "leaf_module": {"classes": []},
+      "offload_param": {"device": "nvme", "nvme_path": "/local"},
+      "offload_optimizer": {"device": "cpu", "ratio": 0.5}},
+    "wandb": {"enabled": true, "team": null}})");
+  REQUIRE(message_of(input) == "accepted");
+  CHECK(input->spec.notes.empty());
+}
+
+TEST_CASE("ds_config: an optimizer of nobody's is noted, a misspelt key at the top, too",
+          "[input]") {
+  const auto input = with_config(R"({"optimizer": {"type": "Sophia"},
+    "gradient_acumulation_steps": 4})");
+  REQUIRE(message_of(input) == "accepted");
+  CHECK(has_note(input, "optimizer.type = \"Sophia\" is none of DeepSpeed's or torch's"));
+  CHECK(has_note(input,
+                 "ds_config.json:2: DeepSpeed does not look at "
+                 "\"gradient_acumulation_steps\"; did you mean "
+                 "\"gradient_accumulation_steps\"?"));
+}

@@ -18,7 +18,7 @@ max_global = 512
 [[parameter]]
 name   = "bucket"
 type   = "real"
-range  = [1.5, 1e9]
+range  = [1.0, 1e9]
 scale  = "log"
 target = "json:zero_optimization.reduce_bucket_size"
 [[constraint]]

@@ -136,7 +136,8 @@ TEST_CASE("read_hf_config: what is wrong is said with its line and what to do", 
   CHECK(missing.find("a model of type llama has \"num_hidden_layers\", which is missing") !=
         std::string::npos);
   const std::string wrong = refusal("{\"model_type\": \"gpt2\",\n\"n_embd\": -3}");
-  CHECK(wrong.starts_with("model/config.json:2: \"n_embd\" is -3, no positive number"));
+  CHECK(
+      wrong.starts_with("model/config.json:2: \"n_embd\" is -3, no whole number from 1 to 1e+10"));
   CHECK(refusal("{").starts_with("model/config.json:1"));
   CHECK(refusal("[]").starts_with("model/config.json:1"));
 }

@@ -60,3 +60,34 @@ TEST_CASE("objective names: with a metrics file any name may come, and a near on
   REQUIRE(notes->size() == 1);
   CHECK(notes->front().ends_with("did you mean \"throughput\"?"));
 }
+
+TEST_CASE("objective names: with a metrics file, a slip is refused and another unit is not",
+          "[plan]") {
+  StudyInput input = generic_input();
+  input.spec.path = "study.toml";
+  for (const std::string slip : {"throughputt", "thoughput", "peak_gpu_byte"}) {
+    INFO(slip);
+    input.spec.objective.metric = slip;
+    CHECK_FALSE(check_objective_names(input));
+  }
+  for (const std::string own : {"step_ms", "throughput_2", "tokens_per_s"}) {
+    INFO(own);
+    input.spec.objective.metric = own;
+    const auto notes = check_objective_names(input);
+    REQUIRE(notes);
+    CHECK(notes->size() == 1);
+  }
+}
+
+TEST_CASE("objective names: an objective or a limit without a metric is refused", "[plan]") {
+  StudyInput input = generic_input();
+  input.spec.path = "study.toml";
+  input.spec.objective.line = 9;
+  input.spec.objective.metric = "1 / 0";
+  const auto refused = check_objective_names(input);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.starts_with("study.toml:9: \"1 / 0\" speaks of no metric"));
+  input.spec.objective.metric = "throughput";
+  input.spec.objective.subject_to = {{"3", 11}};
+  CHECK_FALSE(check_objective_names(input));
+}

@@ -51,19 +51,22 @@ TEST_CASE("vectors: of DeepSpeed's list those stay that make the same global bat
     const Space space = space_of(row.total, row.most);
     const auto ours = space.micro_batches(0);
     CAPTURE(row.most, row.total);
+    // 93 has no divisors between 3 and 31: 90 is the batch that micro-batches of all sizes divide.
+    const std::int64_t total = row.total == 93 ? 90 : row.total;
+    CHECK(space.global_batch() == total);
     // All divisors up to the largest: DeepSpeed's list has a stride instead, rounds the
     // accumulation down, and so compares candidates of different global batches (defect 24).
     for (std::int64_t each = 1; each <= row.most; ++each) {
-      CHECK(std::ranges::binary_search(ours, each) == (row.total % each == 0));
+      CHECK(std::ranges::binary_search(ours, each) == (total % each == 0));
     }
     for (const std::int64_t theirs : row.theirs) {
-      const bool same_batch = theirs * (row.total / theirs) == row.total;
+      const bool same_batch = theirs * (total / theirs) == total;
       CHECK(std::ranges::binary_search(ours, theirs) == same_batch);
     }
     for (const std::int64_t each : ours) {
       const auto whole = space.complete({{std::string(micro_batch_parameter), each}});
       REQUIRE(whole.has_value());
-      CHECK(each * *whole->integer(accumulation_parameter) == row.total);
+      CHECK(each * *whole->integer(accumulation_parameter) == total);
     }
   }
 }

@@ -2,6 +2,9 @@
 #include "slurmtune/space/knob_space.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "slurmtune/input/ds_config_keys.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/tuning_fixture.hpp"
@@ -40,7 +43,32 @@ std::string reason(const KnobSpace& space, const std::string& what) {
   return "";
 }
 
+/// The dotted paths of keys in whose place a list is the choices of a knob.
+void add_chosen(const KeyTable& table, std::set<std::string>& paths) {
+  for (const KeyRow& row : table.rows) {
+    if ((row.shapes & shape_choices) != 0)
+      paths.insert(std::string(table.prefix) + std::string(row.key));
+    if (row.table != nullptr) add_chosen(*row.table, paths);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("knob space: a list is taken in a ds_config exactly where a template has a knob",
+          "[space]") {
+  std::set<std::string> taken;
+  add_chosen(ds_config_keys(), taken);
+  std::set<std::string> knobs;
+  const auto templates = load_templates();
+  REQUIRE(templates);
+  for (const StageTemplate& layer : *templates) {
+    for (const Knob& knob : layer.knobs) {
+      const std::string target = knob_target(knob.name);
+      if (target.starts_with("json:")) knobs.insert(target.substr(5));
+    }
+  }
+  CHECK(taken == knobs);
+}
 
 TEST_CASE("knob space: each ZeRO stage has the knobs that act there", "[space]") {
   const Made study = made(deepspeed_input());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "slurmtune/input/study_input.hpp"
+#include "slurmtune/space/global_batch.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -85,6 +86,32 @@ TEST_CASE("space: with max_global one global batch holds for all candidates", "[
   CHECK(message_of(deepspeed_space("[batch]\nmax_global = 64\nmicro_batch = [3, 5]\n")) ==
         "study.toml:10: no global batch up to 64 is a multiple of each micro-batch in [3, 5] x 8 "
         "ranks; raise the limit, or list fewer");
+}
+
+TEST_CASE("space: without a list, max_global leaves micro-batches of all sizes", "[space]") {
+  const Space space = good(deepspeed_space("[batch]\nmax_global = 1016\n"));
+  CHECK(space.global_batch() == 1008);  // 8 x 126; of 127 there are 1 and 127 only
+  CHECK(space.micro_batches(0) == Batches{1, 2, 3, 6, 7, 9, 14, 18, 21, 42, 63, 126});
+  CHECK(good(deepspeed_space("[batch]\nmax_global = 512\n")).global_batch() == 512);
+  const std::string capped = R"({"autotuning": {"max_train_batch_size": 1016,
+    "max_train_micro_batch_size_per_gpu": 2}})";
+  CHECK(good(deepspeed_space("", capped)).global_batch() == 1016);
+}
+
+TEST_CASE("global batch: divisors are close up to the cap, or a smaller one is taken", "[space]") {
+  CHECK(has_close_divisors(1, 1024));
+  CHECK(has_close_divisors(64, 1024));
+  CHECK(has_close_divisors(127, 3));
+  CHECK_FALSE(has_close_divisors(127, 4));
+  CHECK_FALSE(has_close_divisors(5, 1024));
+  for (std::int64_t most = 1; most < 2000; ++most) {
+    const std::int64_t taken = largest_with_close_divisors(most, 1024);
+    CAPTURE(most, taken);
+    CHECK(taken <= most);
+    CHECK(10 * taken >= 7 * most);
+    CHECK(has_close_divisors(taken, 1024));
+  }
+  CHECK(largest_with_close_divisors(1'000'000'000'000, 1'000'000) <= 1'000'000'000'000);
 }
 
 TEST_CASE("space: free without a limit keeps the user's accumulation", "[space]") {
@@ -219,8 +246,8 @@ TEST_CASE("baseline: is the user's own configuration, even outside the space", "
 TEST_CASE("baseline: a value of another type at the target is an error", "[space]") {
   const auto space = deepspeed_space(
       "[[parameter]]\nname = \"bucket\"\ntype = \"int\"\nvalues = [1, 2]\n"
-      "target = \"json:zero_optimization.reduce_bucket_size\"\n",
-      R"({"zero_optimization": {"reduce_bucket_size": "large"}})");
+      "target = \"json:own.bucket\"\n",
+      R"({"own": {"bucket": "large"}})");
   CHECK(
       message_of(space) ==
       "study.toml:10: parameter \"bucket\": the value \"large\" at its target is not of its type; "

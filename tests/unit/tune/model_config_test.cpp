@@ -59,24 +59,32 @@ TEST_CASE("load_model_config: the study's word, else the command's model", "[tun
   directory.write("a/config.json", gpt2);
   directory.write("b/config.json", gpt2);
   const auto load = [&](const std::optional<std::string>& named, std::vector<std::string> command) {
-    return load_model_config(named, spec_with(std::move(command)), directory.path() / "study.toml",
+    return load_model_config(named, spec_with(std::move(command)),
+                             {"study.toml", "[model]\nhidden = 1\nconfig = \"nowhere\"\n"},
                              directory.path());
   };
   const auto named = load("a", {"train.py", "--model_name_or_path", "b"});
   REQUIRE(named);
-  REQUIRE(*named);
-  CHECK((*named)->path == directory / "a/config.json");
+  REQUIRE(named->text);
+  CHECK(named->text->path == directory / "a/config.json");
+  CHECK(named->note.empty());
   const auto found = load(std::nullopt, {"train.py", "--model_name_or_path=b"});
   REQUIRE(found);
-  REQUIRE(*found);
-  CHECK((*found)->path == directory / "b/config.json");
+  REQUIRE(found->text);
+  CHECK(found->text->path == directory / "b/config.json");
   const auto nothing = load(std::nullopt, {"train.py", "--model_name_or_path", "gpt2"});
   REQUIRE(nothing);
-  CHECK_FALSE(*nothing);
+  CHECK_FALSE(nothing->text);
+  CHECK(nothing->note ==
+        "the model's shape is not known: --model_name_or_path gpt2 is no file and no directory "
+        "with a config.json below " +
+            directory.path().string() + ", and no model in " + (directory / "hub") +
+            "; the network is not asked: download it (huggingface-cli download gpt2 config.json), "
+            "or give the figures themselves");
   const auto missing = load("nowhere", {"train.py"});
   REQUIRE_FALSE(missing);
   CHECK(missing.error().kind == ErrorKind::invalid_input);
-  CHECK(missing.error().message.find("model.config = \"nowhere\"") != std::string::npos);
+  CHECK(missing.error().message.starts_with("study.toml:3: model.config: nowhere is no file"));
 }
 
 TEST_CASE("load_study: the model's config is read, and its shape known", "[tune]") {
