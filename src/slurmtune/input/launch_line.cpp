@@ -159,6 +159,11 @@ Expected<void> Parser::set_count(std::optional<GivenCount>& count, const std::st
 Expected<void> Parser::apply(const LauncherFlag& row, const std::string& flag,
                              const Words& values) {
   const std::string value = values.empty() ? "" : values.front();
+  constexpr std::array named{FlagMeaning::hostfile, FlagMeaning::hosts, FlagMeaning::venv_script,
+                             FlagMeaning::accelerate_config};
+  if (value.empty() && std::ranges::find(named, row.meaning) != named.end()) {
+    return fail(fmt::format("{} is given nothing; is a shell variable unset?", flag));
+  }
   switch (row.meaning) {
     case FlagMeaning::hostfile: line_.hostfile = value; return {};
     case FlagMeaning::hosts: line_.hosts += (line_.hosts.empty() ? "" : ",") + value; return {};

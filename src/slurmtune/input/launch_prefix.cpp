@@ -61,8 +61,8 @@ Expected<void> apply_option(const EnvOption& option, LinePrefix& prefix) {
     prefix.setup.push_back("unset " + option.value);
     return {};
   }
-  if (is_one_of(option.name, {"-v", "--debug", "-"})) return {};
-  if (is_one_of(option.name, {"-i", "--ignore-environment"})) {
+  if (is_one_of(option.name, {"-v", "--debug"})) return {};
+  if (is_one_of(option.name, {"-i", "-", "--ignore-environment"})) {
     return fail(
         "env -i takes from the processes what they are started by (RANK, MASTER_ADDR, Slurm's "
         "variables); leave it out, and take single variables away with env -u NAME");

@@ -268,13 +268,13 @@ std::string head(const LaunchStudyRequest& request, const UnderstoodThing& name)
   return text + table.text();
 }
 
-std::string deepspeed_section(const LaunchLine& line, const Config& config,
-                              const LaunchStudyRequest& request) {
+Expected<std::string> deepspeed_section(const LaunchLine& line, const Config& config,
+                                        const LaunchStudyRequest& request) {
   const bool relative = !config.file.starts_with('/');
   Table table;
   table.add("config", toml((relative ? request.directory_of_config : "") + config.file),
             config.from + "; its \"autotuning\" section is read");
-  const auto mappings = known_mappings(line);
+  SLURMTUNE_TRY(const auto mappings, known_mappings(line));
   if (!mappings.empty()) table.add("arg_mappings", table_of(mappings), "flags that must agree");
   return "[deepspeed]\n" + table.text();
 }
@@ -349,7 +349,8 @@ Expected<LaunchStudy> launch_study(const LaunchLine& line, const LaunchResources
   std::string text = head(request, name);
   text += "\n" + trial_section(line, resources, request, config);
   SLURMTUNE_TRY(const std::string parallel, parallel_section(line));
-  text += "\n" + deepspeed_section(line, config, request) + parallel;
+  SLURMTUNE_TRY(const std::string deepspeed, deepspeed_section(line, config, request));
+  text += "\n" + deepspeed + parallel;
   text += measure_section(steps);
   text +=
       "\n# What the study may cost; without it there is no limit.\n# [budget]\n"

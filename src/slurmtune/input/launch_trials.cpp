@@ -97,7 +97,7 @@ TrialExtras trial_extras(const LaunchLine& line) {
   return {};
 }
 
-std::map<std::string, std::string> known_mappings(const LaunchLine& line) {
+Expected<std::map<std::string, std::string>> known_mappings(const LaunchLine& line) {
   std::map<std::string, std::string> mappings;
   if (!is_megatron(line)) return mappings;
   constexpr std::array<FlagValue, 3> known{
@@ -105,7 +105,12 @@ std::map<std::string, std::string> known_mappings(const LaunchLine& line) {
        {"train_batch_size", "--global-batch-size"},
        {"zero_optimization.stage", "--zero-stage"}}};
   for (const auto& [key, flag] : known) {
-    if (has(line, flag)) mappings.emplace(key, flag);
+    if (!has(line, flag)) continue;
+    if (argument_value(line.arguments, flag).empty()) {
+      return invalid_input(
+          fmt::format("launch line: {} is given nothing; is a shell variable unset?", flag));
+    }
+    mappings.emplace(key, flag);
   }
   return mappings;
 }

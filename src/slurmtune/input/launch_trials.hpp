@@ -22,7 +22,8 @@ struct TrialExtras {
 [[nodiscard]] TrialExtras trial_extras(const LaunchLine& line);
 
 /// DeepSpeed key -> flag, for Megatron's scripts: both sides must say the same batch.
-[[nodiscard]] std::map<std::string, std::string> known_mappings(const LaunchLine& line);
+/// Errors: invalid_input if one has no value.
+[[nodiscard]] Expected<std::map<std::string, std::string>> known_mappings(const LaunchLine& line);
 
 /// Key of [parallel], flag and value, of Megatron's flags, also where it is 1.
 struct GivenDegree {

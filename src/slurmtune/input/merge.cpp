@@ -216,6 +216,7 @@ Expected<void> merge_ds_config(const Node& study, const DsConfig& config, StudyS
   SLURMTUNE_CHECK(merge_arg_mappings(merge));
   SLURMTUNE_CHECK(merge_parallel(merge));
   SLURMTUNE_CHECK(merge_mapped_stage(merge));
+  SLURMTUNE_CHECK(check_mapped_precision(merge));
   SLURMTUNE_CHECK(leave_out_pipelined_stages(merge));
   SLURMTUNE_CHECK(merge_hugging_face(merge));
   SLURMTUNE_CHECK(merge_batch(merge));

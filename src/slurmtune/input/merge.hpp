@@ -73,6 +73,9 @@ struct TrainBatch {
 };
 [[nodiscard]] Expected<std::optional<TrainBatch>> train_batch_of(const Merge& merge);
 
+/// Of Megatron-DeepSpeed, --fp16 or --bf16 is not the other's key of the config.
+[[nodiscard]] Expected<void> check_mapped_precision(const Merge& merge);
+
 /// Puts the ZeRO stage of a flag that is mapped to it into spec.deepspeed: the stage that the
 /// user's own training has.
 [[nodiscard]] Expected<void> merge_mapped_stage(const Merge& merge);

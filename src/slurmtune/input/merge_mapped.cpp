@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "slurmtune/input/merge.hpp"
 
@@ -83,6 +84,33 @@ Expected<std::optional<TrainBatch>> train_batch_of(const Merge& merge) {
   SLURMTUNE_TRY(const auto mapped, mapped_flag(merge, train_batch_key));
   return TrainBatch{*value, fmt::format("{} {}", mapped->flag, *value), merge.spec.path,
                     mapped->line};
+}
+
+Expected<void> check_mapped_precision(const Merge& merge) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kinds{
+      {{"fp16", "--bf16"}, {"bf16", "--fp16"}}};
+  const auto& mappings = merge.spec.deepspeed->arg_mappings;
+  const bool reads_both =
+      std::ranges::any_of(mappings, [](const auto& mapping) { return must_agree(mapping.second); });
+  if (!reads_both) return {};
+  const std::vector<std::string>& command = merge.spec.trial.command;
+  for (const auto& [key, other] : kinds) {
+    const Node* section = merge.config.root.find(key);
+    const Node* enabled = section != nullptr ? section->find("enabled") : nullptr;
+    const auto flag = std::ranges::find(command, other);
+    const bool contradicts = enabled != nullptr && enabled->kind == Node::Kind::boolean &&
+                             enabled->boolean && flag != command.end() &&
+                             std::ranges::find(command, fmt::format("--{}", key)) == command.end();
+    if (!contradicts) continue;
+    const auto index = static_cast<std::size_t>(flag - command.begin());
+    const int line = merge.key("trial", "command")->items.at(index).line;
+    return fail_at(merge.config.path, enabled->line,
+                   fmt::format("{}.enabled = true contradicts {} of trial.command ({}): the "
+                               "training reads both",
+                               key, other, merge.where(line)),
+                   "make them equal");
+  }
+  return {};
 }
 
 Expected<void> merge_mapped_stage(const Merge& merge) {

@@ -242,6 +242,10 @@ TEST_CASE("ds_config: flags of arg_mappings that cannot be meant are named by th
   CHECK(error("{\"train_micro_batch_size_per_gpu\": 2}", R"("--micro-batch-size", "4")")
             .starts_with("ds_config.json:1: train_micro_batch_size_per_gpu = 2 contradicts"));
   CHECK(error("{\"train_batch_size\": 64}", R"("--global-batch-size=64")") == "accepted");
+  CHECK(error("{\"fp16\": {\n\"enabled\": true}}", R"("--bf16")") ==
+        "ds_config.json:2: fp16.enabled = true contradicts --bf16 of trial.command (study.toml:6): "
+        "the training reads both; make them equal");
+  CHECK(error("{\"bf16\": {\"enabled\": true}}", R"("--bf16")") == "accepted");
 }
 
 TEST_CASE("ds_config: what is wrong in it is named by its own line", "[input]") {

@@ -173,6 +173,8 @@ TEST_CASE("env and what else may stand before a program is understood", "[input]
   CHECK(parsed("A=1 env -u A ./train").env.empty());
   CHECK(parsed("mpirun -np 2 env -u A ./train").setup == std::vector<std::string>{"unset A"});
   CHECK_THAT(error_of("env -i deepspeed train.py"), Contains("env -u NAME"));
+  CHECK_THAT(error_of("env - deepspeed train.py"), Contains("env -u NAME"));
+  CHECK_THAT(error_of("deepspeed --hostfile= train.py"), Contains("is a shell variable unset?"));
   CHECK_THAT(error_of("env -C /data python train.py"), Contains("cd /data"));
   CHECK_THAT(error_of("env -u deepspeed"), Contains("it names no program"));
   CHECK_THAT(error_of("env -u 1x ./train"), Contains("takes the name of a variable"));

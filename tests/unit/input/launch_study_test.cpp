@@ -231,6 +231,7 @@ TEST_CASE("launch_study: degrees of parallelism are those of any script's flags"
     REQUIRE_FALSE(study);
     return study.error().message;
   };
+  CHECK_THAT(error("--global-batch-size"), Contains("--global-batch-size is given nothing"));
   CHECK_THAT(error("--tensor-model-parallel-size two"), Contains("is given two, but takes"));
   CHECK_THAT(error("--pipeline-model-parallel-size=0"), Contains("is given 0, but takes"));
   CHECK_THAT(error("--tensor-model-parallel-size 2 --model-parallel-size 4"),
