@@ -9,7 +9,7 @@ namespace {
 
 constexpr double integer_max = 9223372036854775807.0;  // Python's sys.maxsize is a default
 constexpr Bounds count{0, 1e18};
-constexpr Bounds at_least_one{1, 1e9};
+constexpr Bounds at_least_one{1, 1e18};
 constexpr Bounds share{0, 1};
 constexpr Bounds not_negative{0, 1e18};
 
@@ -170,7 +170,9 @@ constexpr std::array<KeyRow, 6> checkpointing_rows{{
     chosen(flag("partition_activations", "\"partition_activations\": true")),
     flag("contiguous_memory_optimization", "\"contiguous_memory_optimization\": false"),
     chosen(flag("cpu_checkpointing", "\"cpu_checkpointing\": false")),
-    chosen(number("number_checkpoints", "\"number_checkpoints\": 24", at_least_one)),
+    // Many configs write false, and DeepSpeed asks only whether it is 0.
+    {"number_checkpoints", shape_integer | shape_boolean | shape_choices,
+     "\"number_checkpoints\": 24", "", count},
     flag("synchronize_checkpoint_boundary", "\"synchronize_checkpoint_boundary\": false"),
     flag("profile", "\"profile\": false"),
 }};

@@ -69,7 +69,7 @@ std::optional<bool> truth_of(const Node& node) {
 
 /// A value in the spelling of its row; false if there is nothing to do.
 bool respell(Node& node, const KeyRow& row) {
-  if ((row.shapes & shape_boolean) != 0) {
+  if ((row.shapes & (shape_boolean | shape_integer)) == shape_boolean) {
     const auto truth = truth_of(node);
     if (!truth) return false;
     node = blank(Node::Kind::boolean, node.line);

@@ -312,6 +312,7 @@ TEST_CASE("ds_config: what DeepSpeed takes as it stands is taken without a word"
     "fp16": {"enabled": false, "loss_scale": 0, "initial_scale_power": 16, "opt_level": "O2"},
     "bf16": {"enabled": true}, "gradient_clipping": 1, "steps_per_print": 1e3,
     "optimizer": {"type": "adamw", "params": {"lr": 3e-5, "betas": [0.9, 0.95], "own": "x"}},
+    "activation_checkpointing": {"number_checkpoints": false, "profile": false},
     "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}},
     "zero_optimization": {"stage": 3, "reduce_bucket_size": 5e8, "mics_shard_size": -1,
       "stage3_model_persistence_threshold": 9223372036854775807, "leaf_module": {"classes": []},
@@ -320,6 +321,9 @@ TEST_CASE("ds_config: what DeepSpeed takes as it stands is taken without a word"
     "wandb": {"enabled": true, "team": null}})");
   REQUIRE(message_of(input) == "accepted");
   CHECK(input->spec.notes.empty());
+  const auto count = with_config(R"({"activation_checkpointing": {"number_checkpoints": 1}})");
+  CHECK(count->spec.deepspeed->config_json ==
+        R"({"activation_checkpointing":{"number_checkpoints":1}})");
 }
 
 TEST_CASE("ds_config: an optimizer of nobody's is noted, a misspelt key at the top, too",
