@@ -51,6 +51,29 @@ TEST_CASE("TrialWatch: a noisy trial ends at max_steps", "[runner]") {
   CHECK(watch.meter().summary().times.measured >= 12);
 }
 
+TEST_CASE("TrialWatch: steps are timed no longer than the start took, nor less than min_steps",
+          "[runner]") {
+  WatchRules long_enough = rules();
+  long_enough.max_steps = 1000;
+  long_enough.interval = 1e-6;
+  long_enough.timed_for_starts = 1.0;
+  const auto ends_after = [&](double start_s, double step_s) {
+    TrialWatch watch(long_enough);
+    double now = start_s;
+    for (int step = 1; step < 1000; ++step, now += step_s) {
+      watch.metrics_line(metrics(step, step_s * (1.0 + 0.1 * (7 * step % 10))), now);
+      if (watch.due(now)) break;
+    }
+    REQUIRE(watch.due(now));
+    CHECK(name_of(*watch.due(now)) == "long_enough");
+    CHECK(watch.meter().summary().times.measured >= long_enough.min_steps);
+    return now - start_s;
+  };
+  CHECK(ends_after(20.0, 0.5) == Approx(20.0));
+  CHECK(ends_after(0.5, 0.5) == Approx(5.0));
+  CHECK(ends_after(2.0, 2.5) > 5.0);
+}
+
 TEST_CASE("TrialWatch: a trial that cannot win ends early, one that may goes on", "[runner]") {
   WatchRules hopeless = rules();
   hopeless.hopeless_step_s = 0.2;
@@ -194,6 +217,16 @@ TEST_CASE("watch_rules: only confirm is measured as tightly as the study says", 
   measure.interval = 0.3;
   experiment.purpose = Purpose::curve;
   CHECK(watch_rules(measure, experiment)->interval == 0.3);
+}
+
+TEST_CASE("watch_rules: only rungs are timed for all of their steps", "[runner]") {
+  Experiment experiment;
+  experiment.purpose = Purpose::profile;
+  CHECK(watch_rules({}, experiment)->timed_for_starts == 1.0);
+  experiment.purpose = Purpose::confirm;
+  CHECK(watch_rules({}, experiment)->timed_for_starts == 2.0);
+  experiment.purpose = Purpose::knobs;
+  CHECK_FALSE(watch_rules({}, experiment)->timed_for_starts);
 }
 
 }  // namespace slurmtune

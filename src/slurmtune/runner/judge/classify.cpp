@@ -22,6 +22,7 @@ Outcome outcome_of(EndReason reason) {
   switch (reason) {
     case EndReason::interval_reached:
     case EndReason::max_steps:
+    case EndReason::long_enough:
     case EndReason::cannot_win: return Outcome::ok;
     case EndReason::nan:
     case EndReason::overflow_storm: return Outcome::nan;

@@ -14,12 +14,20 @@ namespace slurmtune {
 
 namespace {
 
-constexpr NameTable<EndReason, 10> reasons{{"interval_reached", "max_steps",
+constexpr NameTable<EndReason, 11> reasons{{"interval_reached", "max_steps", "long_enough",
                                             "cannot_beat_incumbent", "loss_not_finite",
                                             "no_step_in_startup_s", "no_step_in_stall_s", "total_s",
                                             "preempted", "cancelled", "overflow_storm"}};
 
 constexpr double search_interval = 0.1;
+// A start costs the same again, and a new run tells more than more steps of the old one: runs of
+// one configuration differ. What a confirmed speed is made of is timed for twice as long.
+constexpr double search_timed_for = 1.0;
+constexpr double confirm_timed_for = 2.0;
+constexpr double timed_s_min = 5.0;
+
+/// The rungs of halving are defined by their steps.
+bool is_rung(Purpose purpose) { return purpose == Purpose::knobs || purpose == Purpose::halving; }
 
 }  // namespace
 
@@ -36,6 +44,9 @@ Expected<WatchRules> watch_rules(const MeasureSpec& measure, const Experiment& e
   // A single run of the search tells no more than what runs differ by, however long it is.
   const bool confirms = experiment.purpose == Purpose::confirm;
   rules.interval = confirms ? measure.interval : std::max(measure.interval, search_interval);
+  if (!is_rung(experiment.purpose)) {
+    rules.timed_for_starts = confirms ? confirm_timed_for : search_timed_for;
+  }
   rules.limits = experiment.limits;
   return rules;
 }
@@ -79,10 +90,10 @@ void TrialWatch::metrics_line(std::string_view line, double now_s) {
 void TrialWatch::add(const StepReport& report, StepChannel channel, double now_s) {
   const int before = meter_.steps_seen();
   meter_.add(report, channel, now_s);
-  if (meter_.steps_seen() != before) enough_ = measured_enough();
+  if (meter_.steps_seen() != before) enough_ = measured_enough(now_s);
 }
 
-std::optional<EndReason> TrialWatch::measured_enough() const {
+std::optional<EndReason> TrialWatch::measured_enough(double now_s) const {
   const StepSummary summary = meter_.summary();
   if (!summary.step_s || summary.times.measured < rules_.min_steps) return std::nullopt;
   // Three readings at least: the interval of two is as wide as a ruler is long, or nothing.
@@ -94,6 +105,11 @@ std::optional<EndReason> TrialWatch::measured_enough() const {
   if (summary.times.measured >= rules_.max_steps) return EndReason::max_steps;
   if (several && rules_.hopeless_step_s && summary.step_s->low > *rules_.hopeless_step_s) {
     return EndReason::cannot_win;
+  }
+  if (several && rules_.timed_for_starts) {
+    const double start_s = *meter_.first_step_at();
+    const double enough_s = std::max(*rules_.timed_for_starts * start_s, timed_s_min);
+    if (now_s - start_s >= enough_s) return EndReason::long_enough;
   }
   return std::nullopt;
 }

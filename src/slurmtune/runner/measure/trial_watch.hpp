@@ -13,11 +13,12 @@
 
 namespace slurmtune {
 
-/// Why the runner ended a trial. The first three are what a trial is for.
+/// Why the runner ended a trial. The first four are what a trial is for.
 enum class EndReason {
   interval_reached,
   max_steps,
-  cannot_win,  ///< even the upper end of its interval is below the incumbent's lower end
+  long_enough,  ///< more steps would cost more than they tell: WatchRules::timed_for_starts
+  cannot_win,   ///< even the upper end of its interval is below the incumbent's lower end
   nan,
   no_step_in_startup,
   no_step_in_stall,
@@ -36,6 +37,9 @@ struct WatchRules {
   int min_steps = 8;
   int max_steps = 40;
   double interval = 0.01;  ///< wanted relative width of step_s
+  /// Steps are timed for so many times as long as the trial took to its first step, 5 s at least;
+  /// absent = as long as the other rules let it.
+  std::optional<double> timed_for_starts;
   TrialLimits limits;
   /// Seconds a step above which the trial cannot win; absent = never ended for that.
   std::optional<double> hopeless_step_s;
@@ -66,7 +70,7 @@ class TrialWatch {
  private:
   void add(const StepReport& report, StepChannel channel, double now_s);
   [[nodiscard]] std::optional<StepReport> parse(std::string_view line);
-  [[nodiscard]] std::optional<EndReason> measured_enough() const;
+  [[nodiscard]] std::optional<EndReason> measured_enough(double now_s) const;
 
   WatchRules rules_;
   StepMeter meter_;
