@@ -14,6 +14,8 @@ namespace {
 // measurements this belief is worth.
 constexpr double prior_deviation = 0.02;
 constexpr double prior_weight = 2.0;
+// What each doubling away from a measurement adds to the spread, in deviations.
+constexpr double a_doubling = 0.5;
 
 /// t / accumulation = fixed + per_sample * micro_batch, weighted by 1 / t^2.
 struct Sums {
@@ -81,7 +83,12 @@ double StepModel::spread(std::int64_t micro_batch) const {
   for (const double measured : micro_batches_) {
     nearest = std::min(nearest, std::abs(std::log2(static_cast<double>(micro_batch) / measured)));
   }
-  return deviation_ * (0.5 + 0.5 * nearest);
+  return deviation_ * (0.5 + a_doubling * nearest);
+}
+
+double StepModel::spread_between(std::int64_t one, std::int64_t other) const {
+  const double doublings = std::log2(static_cast<double>(one) / static_cast<double>(other));
+  return deviation_ * a_doubling * std::abs(doublings);
 }
 
 std::optional<StepForecast> extrapolated_step(std::span<const StepPoint> points,

@@ -39,6 +39,8 @@ class StepModel {
   /// 2 %, until there are more than two), growing with the distance to the nearest of them in
   /// doublings.
   [[nodiscard]] double spread(std::int64_t micro_batch) const;
+  /// The same of the ratio of two predictions: what they have in common falls out.
+  [[nodiscard]] double spread_between(std::int64_t one, std::int64_t other) const;
 
   [[nodiscard]] double fixed_s() const { return fixed_s_; }
   [[nodiscard]] double per_sample_s() const { return per_sample_s_; }

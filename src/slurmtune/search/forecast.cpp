@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/search/forecast.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "slurmtune/model/estimates.hpp"
 #include "slurmtune/model/statistics.hpp"
@@ -47,9 +49,31 @@ std::optional<Forecast> forecast(const SearchContext& context, const StageFacts&
   return by_slope.upper() < by_model.upper() ? by_slope : by_model;
 }
 
-double optimistic_score(const Forecast& forecast, const Interval& bar) {
-  const double error = std::hypot(bar.mid * run_to_run_deviation, deviation_of(bar));
-  return forecast.score + deviations * std::hypot(forecast.deviation, error);
+double Bar::deviation() const {
+  return std::hypot(score.mid * run_to_run_deviation, deviation_of(score));
+}
+
+std::optional<Promise> promise_of(const SearchContext& context, const StageFacts& facts,
+                                  const Bar& bar, std::int64_t micro_batch) {
+  const auto expected = forecast(context, facts, micro_batch);
+  if (!expected) return std::nullopt;
+  double score = expected->score;
+  double error = std::hypot(expected->deviation, bar.deviation());
+  const bool is_own = bar.zero_stage == facts.zero_stage && bar.micro_batch < micro_batch;
+  const auto at_bar =
+      is_own && facts.steps ? forecast(context, facts, bar.micro_batch) : std::optional<Forecast>();
+  if (at_bar && at_bar->score > 0.0) {
+    score = bar.score.mid * expected->score / at_bar->score;
+    error = score * facts.steps->spread_between(micro_batch, bar.micro_batch);
+  }
+  const double above = score - bar.score.mid;
+  double gain = std::max(0.0, above);
+  if (error > 0.0) {
+    const double z = above / error;
+    const double density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
+    gain = above * normal_cdf(z) + error * density;
+  }
+  return Promise{.optimistic = score + deviations * error, .gain = gain / bar.score.mid};
 }
 
 }  // namespace slurmtune

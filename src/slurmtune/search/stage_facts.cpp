@@ -19,6 +19,8 @@ namespace {
 
 // A micro-batch that is less likely to fit than this is left alone.
 constexpr double fits_hardly_ever = 0.01;
+// With less than this chance to fit, a gain is not worth a probe of its own.
+constexpr double fits_perhaps = 0.1;
 // A best reading this many times above the next is not believed.
 constexpr double stands_alone = 1.15;
 
@@ -100,35 +102,40 @@ void set_bounds(StageFacts& facts, const Evidence& evidence) {
   }
 }
 
-/// Whether what is left is worth probing, against the bar.
-void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Interval>& bar) {
+/// Whether what is left is worth probing, against the bar: by what it may reach, and by what a
+/// probe may gain given that it fits.
+void weigh(const SearchContext& context, StageFacts& facts, const std::optional<Bar>& bar) {
   if (!bar) return;
+  const Boundary boundary = facts.boundary();
   double optimistic = 0.0;
+  double gain = 0.0;
   std::int64_t at = 0;
   for (const std::int64_t micro_batch : facts.between()) {
-    const auto expected = forecast(context, facts, micro_batch);
-    if (!expected) return;  // nothing can be said
-    const double score = optimistic_score(*expected, *bar);
-    if (score <= optimistic) continue;
-    optimistic = score;
+    const auto promise = promise_of(context, facts, *bar, micro_batch);
+    if (!promise) return;  // nothing can be said
+    if (boundary.survival(micro_batch) >= fits_perhaps) gain = std::max(gain, promise->gain);
+    if (promise->optimistic <= optimistic) continue;
+    optimistic = promise->optimistic;
     at = micro_batch;
   }
-  const double best = bar->mid;
-  if (optimistic < best) {
+  const double best = bar->score.mid;
+  const std::string_view unit = context.objective.score_unit();
+  // Where the best itself is, nothing is dropped.
+  if (optimistic < best && bar->zero_stage != facts.zero_stage) {
     facts.standing = Standing::cannot_win;
     facts.because = fmt::format("cannot win: optimistic {:.4g} < {:.4g} {} (micro_batch {})",
-                                optimistic, best, context.objective.score_unit(), at);
-  } else if (optimistic <= best * (1.0 + context.input.spec.search.stop_gain)) {
+                                optimistic, best, unit, at);
+  } else if (gain <= context.input.spec.search.stop_gain) {
     facts.standing = Standing::little_gain;
     facts.because = fmt::format(
-        "larger micro_batches gain too little: optimistic {:.4g}, best "
+        "larger micro_batches gain too little: {:.2g} % may be expected, optimistic {:.4g}, best "
         "{:.4g} {} (micro_batch {})",
-        optimistic, best, context.objective.score_unit(), at);
+        100.0 * gain, optimistic, best, unit, at);
   }
 }
 
 void judge(const SearchContext& context, StageFacts& facts, const Evidence& evidence,
-           const std::optional<Interval>& bar) {
+           const std::optional<Bar>& bar) {
   const std::string model_says =
       cannot_fit(context.input.spec, context.input.site, context.history, facts.zero_stage);
   if (facts.admissible.empty()) {
@@ -155,29 +162,31 @@ void judge(const SearchContext& context, StageFacts& facts, const Evidence& evid
   }
 }
 
-/// What is left of a stage is weighed against the best, unless it stands alone: a reading that is
-/// far above all others is more likely a fault (skipped steps, a clock) than a find, and must not
-/// end the search of everything else. Nothing if nothing was measured.
-std::optional<Interval> bar_of(const SearchContext& context) {
-  std::optional<Interval> best;
-  double second = 0.0;
-  for (const Estimate& estimate : estimate_all(context.history, context.objective,
-                                               configuration_id(context.space.baseline()))) {
+/// What is left of a stage is weighed against the best, or against the second best if the best is
+/// far above it: such a reading is more likely a fault (skipped steps, a clock) than a find, and
+/// must not end the search of everything else. Nothing if nothing was measured.
+std::optional<Bar> bar_of(const SearchContext& context) {
+  std::optional<Estimate> best;
+  std::optional<Estimate> second;
+  for (Estimate& estimate : estimate_all(context.history, context.objective,
+                                         configuration_id(context.space.baseline()))) {
     if (!is_plain(context, estimate.configuration)) continue;
-    if (!best || estimate.score.mid > best->mid) {
-      second = best ? best->mid : 0.0;
-      best = estimate.score;
-    } else {
-      second = std::max(second, estimate.score.mid);
+    if (!best || estimate.score.mid > best->score.mid) {
+      second = std::exchange(best, std::move(estimate));
+    } else if (!second || estimate.score.mid > second->score.mid) {
+      second = std::move(estimate);
     }
   }
-  if (!best || second <= 0.0) return best;
-  const double believed = std::min(1.0, stands_alone * second / best->mid);
-  return Interval{believed * best->low, believed * best->mid, believed * best->high};
+  if (!best) return std::nullopt;
+  const bool is_alone = second && best->score.mid > stands_alone * second->score.mid;
+  const Estimate& believed = is_alone ? *second : *best;
+  const Configuration& at = believed.configuration;
+  return Bar{.score = believed.score,
+             .zero_stage = at.integer(zero_stage_parameter),
+             .micro_batch = at.integer(micro_batch_parameter).value_or(0)};
 }
 
-StageFacts facts_of(const SearchContext& context, int zero_stage,
-                    const std::optional<Interval>& bar) {
+StageFacts facts_of(const SearchContext& context, int zero_stage, const std::optional<Bar>& bar) {
   StageFacts facts;
   facts.zero_stage = zero_stage;
   facts.admissible = context.space.micro_batches(zero_stage);

@@ -158,7 +158,7 @@ TEST_CASE("stage facts: where larger micro-batches have become slower, still lar
   past.ran({zero(0, 1), zero(0, 4), zero(0, 16)});
   CHECK(past.facts(0).standing == Standing::open);
   past.ran({zero(0, 28)});
-  CHECK(past.facts(0).standing == Standing::cannot_win);
+  CHECK(past.facts(0).standing == Standing::little_gain);
 }
 
 TEST_CASE("stage facts: with an objective that no model predicts, no stage is dropped as slow",
