@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -76,6 +77,17 @@ std::map<Repeat, int> longest_runs(const History& history) {
   return longest;
 }
 
+/// Configurations of which a repeat of confirm ran out of memory.
+std::set<ConfigurationId> out_of_memory_when_repeated(const History& history) {
+  std::set<ConfigurationId> found;
+  for (const Trial& trial : history.trials()) {
+    if (trial.asked_by == Purpose::confirm && ran_out_of_memory(trial)) {
+      found.insert(trial.experiment.configuration_id);
+    }
+  }
+  return found;
+}
+
 /// Relative deviation between runs, pooled over the configurations that were repeated.
 struct Pooled {
   double deviation = run_to_run_deviation;
@@ -110,6 +122,12 @@ double draw_mean(const Estimate& estimate, const Pooled& pooled, Random& random)
 
 }  // namespace
 
+bool ran_out_of_memory(const Trial& trial) {
+  if (!trial.verdict || trial.wants_another_try()) return false;
+  const MemoryEvidence evidence = rule_of(trial.outcome()).memory;
+  return evidence == MemoryEvidence::exceeds_gpu || evidence == MemoryEvidence::exceeds_host;
+}
+
 std::vector<Estimate> estimate_all(const History& history, const Objective& objective,
                                    const ConfigurationId& baseline) {
   std::map<ConfigurationId, Estimate> found;
@@ -124,6 +142,10 @@ std::vector<Estimate> estimate_all(const History& history, const Objective& obje
     estimate.configuration = trial.experiment.configuration;
     take(estimate, trial, *score);
   }
+  // What fits by chance is no winner, unless there is nothing else.
+  const std::set<ConfigurationId> unsafe = out_of_memory_when_repeated(history);
+  const auto is_unsafe = [&](const auto& entry) { return unsafe.contains(entry.first); };
+  if (!std::all_of(found.begin(), found.end(), is_unsafe)) std::erase_if(found, is_unsafe);
   std::vector<Estimate> estimates;
   for (auto& [id, estimate] : found) {
     estimate.score = score_over(estimate.by_repeat);

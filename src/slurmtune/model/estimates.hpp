@@ -30,11 +30,15 @@ struct Estimate {
   bool confirmed = false;             ///< its repeats come from the stage confirm
 };
 
+/// Whether it came to its end by the memory of a GPU or a node.
+[[nodiscard]] bool ran_out_of_memory(const Trial& trial);
+
 /// Every configuration with a score, best first: confirmed ones before all others (a single reading
 /// may be luck, the mean of repeats is not), then by score; ties go to `baseline`, then to the
 /// smaller values. One repeat has its own interval; more have Student's t on the
 /// logarithm. Of runs of one repeat that differ in their steps the longest counts, even if it
-/// failed.
+/// failed. Configurations of which a repeat of confirm ran out of memory are left out where others
+/// remain: what fits by chance is no winner.
 [[nodiscard]] std::vector<Estimate> estimate_all(const History& history, const Objective& objective,
                                                  const ConfigurationId& baseline);
 

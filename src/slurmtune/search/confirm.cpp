@@ -18,6 +18,7 @@ struct Repeats {
   int worked = 0;
   int lost = 0;     ///< failed for good
   int pending = 0;  ///< tried again by the generator
+  bool exceeds_memory = false;
 };
 
 std::map<ConfigurationId, Repeats> repeats_so_far(const History& history, int& last_repeat) {
@@ -27,6 +28,7 @@ std::map<ConfigurationId, Repeats> repeats_so_far(const History& history, int& l
     Repeats& repeats = found[trial.experiment.configuration_id];
     repeats.configuration = trial.experiment.configuration;
     last_repeat = std::max(last_repeat, trial.experiment.repeat);
+    repeats.exceeds_memory = repeats.exceeds_memory || ran_out_of_memory(trial);
     if (trial.worked()) {
       ++repeats.worked;
     } else if (trial.wants_another_try()) {
@@ -150,6 +152,7 @@ std::vector<Proposal> propose_more(const SearchContext& context,
   int repeats = 0;
   for (const auto& [id, configuration] : so_far) {
     if (configuration.lost == 0 || configuration.worked == 0) continue;
+    if (configuration.exceeds_memory) continue;
     if (configuration.worked + configuration.pending >= wanted) continue;
     repeats = std::max(repeats, wanted - configuration.worked - configuration.pending);
     lost.push_back(configuration.configuration);
@@ -168,8 +171,12 @@ std::vector<Proposal> propose_confirm(const SearchContext& context) {
   if (estimates.empty()) return {};
   int last_repeat = 0;
   const auto so_far = repeats_so_far(context.history, last_repeat);
-  if (so_far.empty()) {
-    return interleave(leaders(estimates, baseline), 1, repeats_a_round(context.input.site));
+  // Of those that were repeated none may be left: all ran out of memory.
+  const bool begins = std::none_of(estimates.begin(), estimates.end(),
+                                   [&](const Estimate& e) { return so_far.contains(e.id); });
+  if (begins) {
+    return interleave(leaders(estimates, baseline), last_repeat + 1,
+                      repeats_a_round(context.input.site));
   }
   return propose_more(context, estimates, so_far, last_repeat);
 }

@@ -20,7 +20,7 @@ StageHistory confirm_of(const std::vector<std::pair<Configuration, std::vector<d
     for (const double throughput : throughputs) {
       experiments.push_back(experiment_of(configuration, Purpose::confirm, ++repeat));
       stage.verdicts.push_back(throughput > 0.0 ? ok(experiments.back(), throughput)
-                                                : failed(experiments.back(), Outcome::gpu_oom));
+                                                : failed(experiments.back(), Outcome::nan));
     }
   }
   stage.manifest = manifest_of("05-confirm", std::move(experiments));

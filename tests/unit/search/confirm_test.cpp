@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <map>
 
+#include "slurmtune/search/stage_facts.hpp"
+
 #include "tests/support/catch.hpp"
 #include "tests/unit/search/past.hpp"
 
@@ -118,6 +120,27 @@ TEST_CASE("confirm: what lost every repeat is given up", "[search]") {
     past->repeated(zero(1, 4), repeat, 0.0).repeated(zero(0, 1), repeat, 60.0);
   }
   CHECK(propose_confirm(past->context()).empty());
+}
+
+TEST_CASE("confirm: what runs out of memory in a repeat is out, and not repeated", "[search]") {
+  // Of five repeats on a node whose memory was nearly full two worked, and it was the winner.
+  Measured past({{zero(0, 1), 60.0}, {zero(1, 4), 100.0}, {zero(2, 6), 96.0}});
+  for (int repeat = 1; repeat <= 3; ++repeat) {
+    past->repeated(zero(2, 6), repeat, 96.0).repeated(zero(0, 1), repeat, 60.0);
+  }
+  past->repeated(zero(1, 4), 1, 100.0).exhausted(zero(1, 4), 2).repeated(zero(1, 4), 3, 100.0);
+  CHECK(leader_of(past->context())->configuration == zero(2, 6));
+  CHECK(propose_confirm(past->context()).empty());
+}
+
+TEST_CASE("confirm: where all that was repeated ran out of memory, the next are", "[search]") {
+  Measured past({{zero(1, 4), 100.0}, {zero(2, 6), 80.0}});
+  past->exhausted(zero(1, 4), 1);
+  CHECK(shown(propose_confirm(past->context())) == "z2:6r2 z2:6r3 z2:6r4");
+  // With nothing else it stays what was measured.
+  Measured alone({{zero(1, 4), 100.0}});
+  alone->repeated(zero(1, 4), 1, 100.0).exhausted(zero(1, 4), 2);
+  CHECK(leader_of(alone->context())->configuration == zero(1, 4));
 }
 
 namespace {

@@ -57,6 +57,12 @@ class Past {
     }
     return *this;
   }
+  /// A repeat of confirm that runs out of memory.
+  Past& exhausted(const Configuration& configuration, int repeat) {
+    experiments_.push_back(experiment_of(configuration, Purpose::confirm, repeat));
+    verdicts_.push_back(failed(experiments_.back(), Outcome::gpu_oom));
+    return *this;
+  }
 
   /// An experiment of the knobs stage; 0 = out of memory.
   Past& tried(const Configuration& configuration, int steps, double throughput) {
