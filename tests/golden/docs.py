@@ -89,8 +89,8 @@ def check_study_keys(site_keys):
 
 def check_site_keys(site_keys):
     check(len(site_keys) > 10, "the schema of a site file is empty")
-    compare(bullets(sections(read(USER / "site.md")).get("Keys", "")), site_keys,
-            "docs/user/site.md, Keys,")
+    compare(bullets(sections(read(USER / "sites.md")).get("Keys", "")), site_keys,
+            "docs/user/sites.md, Keys,")
 
 
 def check_commands():

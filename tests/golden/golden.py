@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What slurmtune says and writes, compared with the files in expected/.
 
-    golden.py SUITE     plans, scripts, launches, help, estimates, results, bad-input or bad-calls
+    golden.py SUITE     plans, scripts, sites, launches, help, estimates, results, bad-input or
+                        bad-calls
 
 Paths, ids and hashes are replaced by names first. A golden file that is missing fails the test;
 with SLURMTUNE_BLESS=1 the files are written instead (make bless), and their diff is the review.
@@ -11,6 +12,7 @@ with SLURMTUNE_BLESS=1 the files are written instead (make bless), and their dif
 import re
 import subprocess
 import sys
+import tomllib
 
 from golden_launches import launches
 from golden_refusals import bad_calls, bad_input
@@ -18,7 +20,7 @@ from golden_results import results
 from golden_suite import HERE, Suite, studies, submit_scripts, tree
 
 COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "estimate",
-            "probe", "reduce", "schema"]
+            "probe", "reduce", "schema", "site"]
 
 
 def plans(suite):
@@ -51,6 +53,63 @@ def scripts(suite):
         names = {path.name for path in place.rglob("*.jsonl")}
         if names != {"manifest.jsonl"}:
             suite.fail(f"{study.name}: unexpected files {names}")
+
+
+SITE_STUDY = """\
+format = 1
+name   = "small"
+[trial]
+processes_per_node = 4
+command            = ["./solver", "--block", "{p:block}"]
+[[parameter]]
+name   = "block"
+type   = "int"
+values = [1, 2, 4]
+[search]
+strategy = "grid"
+[slurm]
+"""
+
+
+def sites(suite):
+    """What a small study asks of each site that comes with slurmtune."""
+    files = sorted((HERE.parent.parent / "site-configs").glob("*.toml"))
+    if len(files) < 17:
+        suite.fail(f"only {len(files)} sites found")
+    for file in files:
+        asked = tomllib.loads(file.read_text()).get("ask", {})
+        place = suite.root / file.stem
+        place.mkdir()
+        study = SITE_STUDY + f'site = "{file.stem}"\n'
+        (place / "study.toml").write_text(study)
+        submit = ["submit", "study.toml", "--submit", "scripts", "--dir", "out"]
+        if asked:
+            # Nothing is left behind, and the first thing that is asked for is named.
+            refusal = suite.run(submit, place)
+            first = next(iter(asked))
+            if refusal.returncode != 2 or f"study.toml:12: the site {file.stem}" not in \
+                    refusal.stderr or f'write {first} = "{asked[first]}"' not in refusal.stderr:
+                suite.fail(f"{file.stem}: a study without {first} is not refused: "
+                           f"{refusal.returncode} {refusal.stderr}")
+        answers = "".join(f'{key} = "{example}"\n' for key, example in asked.items())
+        (place / "study.toml").write_text(study + answers)
+        suite.done(submit, place)
+        array = next((place / "out").glob("stages/01-*/array.sbatch")).read_text()
+        reducer = next((place / "out").glob("stages/01-*/reduce.sbatch")).read_text()
+        def asks(script):
+            return "".join(line.strip() + "\n" for line in script.splitlines()
+                           if line.startswith("#SBATCH") or line.strip().startswith("launch=(srun")
+                           or line.strip().startswith("launch=(ibrun"))
+        suite.compare(f"{file.stem}.txt", f"{asks(array)}\nits reducer:\n{asks(reducer)}")
+    # Where two jobs are too few for a graph, one job is none too many.
+    place = suite.root / "two-jobs"
+    place.mkdir()
+    (place / "study.toml").write_text(
+        SITE_STUDY + 'site = "lumi-g"\naccount = "project_1"\npartition = "dev-g"\n')
+    refusal = suite.run(["plan", "study.toml", "--submit", "graph"], place)
+    if refusal.returncode != 2 or 'submit = "one-job"' not in refusal.stderr:
+        suite.fail(f"a graph in a queue of two jobs: {refusal.returncode} {refusal.stderr}")
+    suite.done(["plan", "study.toml", "--submit", "one-job"], place)
 
 
 def help_texts(suite):
@@ -96,8 +155,8 @@ def estimates(suite):
                   suite.done(["estimate", "study.toml", *LLAMA, "--gpu-memory", "H100"], deepspeed))
 
 
-SUITES = {"plans": plans, "scripts": scripts, "launches": launches, "help": help_texts,
-          "estimates": estimates, "results": results, "bad-input": bad_input,
+SUITES = {"plans": plans, "scripts": scripts, "sites": sites, "launches": launches,
+          "help": help_texts, "estimates": estimates, "results": results, "bad-input": bad_input,
           "bad-calls": bad_calls}
 
 

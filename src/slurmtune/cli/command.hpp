@@ -40,6 +40,7 @@ void add_probe_command(CLI::App& app, Command& selected);
 void add_reduce_command(CLI::App& app, Command& selected);
 void add_launch_command(CLI::App& app, Command& selected);
 void add_schema_command(CLI::App& app, Command& selected);
+void add_site_command(CLI::App& app, Command& selected);
 
 /// A subcommand with its one-line description and the examples that end its --help.
 CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description,

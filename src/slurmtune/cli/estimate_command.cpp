@@ -83,6 +83,7 @@ Expected<void> take_study(const std::string& path, Known& known) {
   known.request.setup = training_setup(spec);
   known.request.layout = parallel_layout(spec);
   known.request.gpu_bytes = gpu_capacity(input.site, history).value_or(0.0);
+  known.request.host_bytes = input.site.node_bytes;
   known.request.micro_batch = spec.deepspeed->micro_batch;
   known.request.micro_batch_cap = spec.batch.micro_batch_cap;
   known.notes = spec.notes;

@@ -150,6 +150,7 @@ Expected<LaunchedStudy> study_of_launch_line(const StudyArguments& arguments) {
     request.directory_of_config = here.string() + "/";
   }
   request.site = site_for(arguments.site, here, elsewhere);
+  request.slurm = arguments.slurm;
   LaunchedStudy launched;
   SLURMTUNE_TRY(launched.study, launch_study(line, resources, request));
   SLURMTUNE_CHECK(check_config(launched.study.config));

@@ -35,6 +35,10 @@ void StudyArguments::add_to(CLI::App& app, const LaunchWords& words) {
       ->check(CLI::IsMember({"graph", "one-job", "allocation", "scripts", "local"}));
   app.add_option("--name", name, "with a launch line: the name of its study [of the script]");
   app.add_option("--write", write, "with a launch line: where its study goes [study-<name>.toml]");
+  app.add_option("--slurm", slurm,
+                 "with a launch line: KEY=VALUE for [slurm] of its study, e.g. account=m1234; as "
+                 "often as wanted")
+      ->allow_extra_args(false);
 }
 
 void StudyArguments::add_directory_to(CLI::App& app) {
@@ -46,8 +50,9 @@ void StudyArguments::add_directory_to(CLI::App& app) {
 Expected<GivenStudy> StudyArguments::load(Stay stay, Understood understood) const {
   GivenStudy given;
   if (!launch.given) {
-    if (!name.empty() || !write.empty()) {
-      return invalid_input("--name and --write go with a launch line (-- deepspeed train.py …)");
+    if (!name.empty() || !write.empty() || !slurm.empty()) {
+      return invalid_input(
+          "--name, --write and --slurm go with a launch line (-- deepspeed train.py …)");
     }
     SLURMTUNE_TRY(given.study, load_file(stay, study, std::nullopt));
     return given;
@@ -68,9 +73,11 @@ Expected<GivenStudy> StudyArguments::load(Stay stay, Understood understood) cons
     if (!loaded.error().message.starts_with(launched.file + ":")) {
       return tl::unexpected<Error>(loaded.error());
     }
+    const bool slurm_lacks = loaded.error().message.ends_with("in [slurm]");
     return invalid_input(loaded.error().message +
                          " (a line of the study that the launch line "
-                         "becomes; it was not written)");
+                         "becomes; it was not written)" +
+                         (slurm_lacks ? ": give it by --slurm KEY=VALUE" : ""));
   }
   given.study = *std::move(loaded);
   if (const auto missing = missing_script(given.study)) launched.study.notes.push_back(*missing);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/cli/launch_words.hpp"
@@ -46,9 +47,10 @@ struct StudyArguments {
   std::string command;            ///< tune, run, submit or plan
   std::optional<StudyMode> mode;  ///< of the command itself; absent = the study's
 
-  std::string name;    ///< --name, of the study of a launch line; "" = made from the line
-  std::string write;   ///< --write, where that study goes; "" = study-<name>.toml
-  LaunchWords launch;  ///< what stands behind `--`
+  std::string name;   ///< --name, of the study of a launch line; "" = made from the line
+  std::string write;  ///< --write, where that study goes; "" = study-<name>.toml
+  std::vector<std::string> slurm;  ///< --slurm KEY=VALUE, for [slurm] of that study
+  LaunchWords launch;              ///< what stands behind `--`
 
   void add_to(CLI::App& app, const LaunchWords& words);
   void add_directory_to(CLI::App& app);

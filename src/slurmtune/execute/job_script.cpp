@@ -8,7 +8,7 @@
 
 #include "slurmtune/base/embedded.hpp"
 #include "slurmtune/base/shell_quote.hpp"
-#include "slurmtune/execute/sbatch_directives.hpp"
+#include "slurmtune/execute/site_directives.hpp"
 
 namespace slurmtune {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 // The runner wants all CPUs of its node and shares memory and CPUs with the steps of its trials
 // (srun(1): --overlap, and --mem=0 since the step would otherwise take all memory for itself).
 constexpr std::string_view default_runner_launch =
-    "srun --mpi=pmix --nodes={nodes} --ntasks={nodes} --cpus-per-task={cpus} --cpu-bind=none "
-    "--overlap --mem=0 --kill-on-bad-exit=1";
+    "--nodes={nodes} --ntasks={nodes} --cpus-per-task={cpus} --cpu-bind=none --overlap --mem=0 "
+    "--kill-on-bad-exit=1";
 
 // How long before the end of its time a task is told, so that it can write what it has.
 constexpr int warning_s = 60;
@@ -76,22 +76,13 @@ std::string log_pattern(const JobScript& script) {
 /// What a reducer, guard or final job asks for: one core, on a partition of its own if there is
 /// one.
 std::vector<SbatchDirective> lone_directives(const JobScript& script) {
-  const Site& site = script.site;
-  std::vector<SbatchDirective> directives;
-  const auto add = [&](std::string key, std::string value) {
-    if (!value.empty()) directives.push_back({.key = std::move(key), .value = std::move(value)});
-  };
-  add("job-name", script.job_name);
-  const bool elsewhere = !site.reducer_partition.empty();
-  add("partition", elsewhere ? site.reducer_partition : site.partition);
-  add("account", site.account);
-  add("qos", site.qos);
-  // A constraint names a kind of node, which the reducers' partition need not have.
-  if (!elsewhere) add("constraint", site.constraint);
-  add("exclude", fmt::format("{}", fmt::join(site.exclude, ",")));
-  add("nodes", "1");
-  add("ntasks", "1");
-  add("time", format_walltime(script.walltime));
+  std::vector<SbatchDirective> directives{{.key = "job-name", .value = script.job_name}};
+  for (SbatchDirective& place : placement_directives(script.site, JobRole::reducer)) {
+    directives.push_back(std::move(place));
+  }
+  directives.push_back({.key = "nodes", .value = "1"});
+  directives.push_back({.key = "ntasks", .value = "1"});
+  directives.push_back({.key = "time", .value = format_walltime(script.walltime)});
   return directives;
 }
 
@@ -114,15 +105,16 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   add("open-mode", "append");
   // It is launched once: what it has written already, only the user knows.
   add(launch ? "no-requeue" : "requeue", "");
-  SLURMTUNE_CHECK(add_site_options(
-      script.site, array ? SiteOptions::of_nodes_jobs : SiteOptions::of_every_job, directives));
+  SLURMTUNE_CHECK(
+      add_site_options(script.site, array ? JobRole::trials : JobRole::reducer, directives));
   return render_directives(directives);
 }
 
 /// What starts the runner, with its marks.
 std::vector<std::string> launch_words(const Site& site) {
   if (!site.runner_launch.empty()) return site.runner_launch;
-  std::vector<std::string> words;
+  std::vector<std::string> words{"srun"};
+  if (!site.mpi.empty()) words.push_back("--mpi=" + site.mpi);
   std::string_view rest = default_runner_launch;
   while (!rest.empty()) {
     const std::size_t space = std::min(rest.find(' '), rest.size());

@@ -124,44 +124,6 @@ Expected<std::string> render_directive(const SbatchDirective& directive) {
   return fmt::format("#SBATCH --{}={}{}{}", directive.key, quote, directive.value, quote);
 }
 
-std::vector<SbatchDirective> nodes_directives(const Site& site, const NodesJob& job) {
-  std::vector<SbatchDirective> directives;
-  const auto add = [&](std::string key, std::string value) {
-    directives.push_back({.key = std::move(key), .value = std::move(value)});
-  };
-  const auto add_given = [&](std::string key, std::string value) {
-    if (!value.empty()) add(std::move(key), std::move(value));
-  };
-  add("job-name", job.name);
-  add_given("partition", site.partition);
-  add_given("account", site.account);
-  add_given("qos", site.qos);
-  add_given("constraint", site.constraint);
-  add_given("exclude", fmt::format("{}", fmt::join(site.exclude, ",")));
-  add("nodes", std::to_string(job.nodes));
-  if (site.exclusive) {
-    add("exclusive", "");
-  } else {
-    // Without whole nodes a step gets no more CPUs than its job asked for.
-    add("ntasks-per-node", std::to_string(job.processes_per_node));
-  }
-  add("time", format_walltime(job.walltime));
-  return directives;
-}
-
-Expected<void> add_site_options(const Site& site, SiteOptions which,
-                                std::vector<SbatchDirective>& directives) {
-  std::vector<std::string> options = site.sbatch_options;
-  if (which == SiteOptions::of_nodes_jobs) {
-    options.insert(options.end(), site.array_options.begin(), site.array_options.end());
-  }
-  for (const std::string& option : options) {
-    SLURMTUNE_TRY(SbatchDirective directive, parse_site_option(option));
-    directives.push_back(std::move(directive));
-  }
-  return {};
-}
-
 Expected<std::string> render_directives(const std::vector<SbatchDirective>& directives) {
   std::string lines;
   for (const SbatchDirective& directive : directives) {

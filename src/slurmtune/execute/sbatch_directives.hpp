@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
-#include "slurmtune/input/site.hpp"
 
 namespace slurmtune {
 
@@ -28,23 +27,6 @@ struct SbatchDirective {
 
 /// `#SBATCH --key="value"`, without a newline. Errors: invalid_input as above, but any key.
 [[nodiscard]] Expected<std::string> render_directive(const SbatchDirective& directive);
-
-/// What a job asks for that holds whole nodes of a site: an array task, a training.
-struct NodesJob {
-  std::string name;
-  int nodes = 1;
-  int processes_per_node = 1;  ///< asked for where a job shares its nodes
-  std::chrono::seconds walltime{600};
-};
-
-/// Name, partition, account, qos, constraint, exclude, nodes, CPUs and time of such a job.
-[[nodiscard]] std::vector<SbatchDirective> nodes_directives(const Site& site, const NodesJob& job);
-
-/// Appends the site's own options; those of its arrays too for a job that holds nodes.
-/// Errors: as parse_site_option.
-enum class SiteOptions { of_every_job, of_nodes_jobs };
-[[nodiscard]] Expected<void> add_site_options(const Site& site, SiteOptions which,
-                                              std::vector<SbatchDirective>& directives);
 
 /// The `#SBATCH` lines, without a newline after the last. Errors: as render_directive.
 [[nodiscard]] Expected<std::string> render_directives(

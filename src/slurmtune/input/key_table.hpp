@@ -72,6 +72,7 @@ struct KeyTable {
 
 [[nodiscard]] const KeyTable& study_keys();       ///< all of study.toml
 [[nodiscard]] const KeyTable& site_keys();        ///< a site file
+[[nodiscard]] const KeyTable& queue_keys();       ///< [[queue]] of a site file
 [[nodiscard]] const KeyTable& autotuning_keys();  ///< "autotuning" of a ds_config
 
 /// The keys of [slurm]: site keys, and site, submit, lanes.

@@ -11,6 +11,7 @@
 #include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/input/launch_names.hpp"
+#include "slurmtune/input/launch_slurm.hpp"
 #include "slurmtune/input/launch_trials.hpp"
 
 namespace slurmtune {
@@ -355,7 +356,10 @@ Expected<LaunchStudy> launch_study(const LaunchLine& line, const LaunchResources
   text +=
       "\n# What the study may cost; without it there is no limit.\n# [budget]\n"
       "# max_node_hours = 40\n";
-  if (!request.site.empty()) text += fmt::format("\n[slurm]\nsite = {}\n", toml(request.site));
+  SLURMTUNE_TRY(const std::string slurm, slurm_lines(request.slurm));
+  if (!request.site.empty() || !slurm.empty()) text += "\n[slurm]\n";
+  if (!request.site.empty()) text += fmt::format("site = {}\n", toml(request.site));
+  text += slurm;
   if (!study.notes.empty()) text += "\n# Notes\n";
   for (const std::string& note : study.notes) text += "# - " + comment(note) + "\n";
   // In the file a comment says so.

@@ -48,6 +48,7 @@ struct LaunchStudyRequest {
   std::string workdir = ".";        ///< of the trials, relative to the study file
   std::string directory_of_config;  ///< put before a relative ds_config; "" = nothing
   std::string site;                 ///< as it is to be written; "" = none
+  std::vector<std::string> slurm;   ///< further keys of [slurm], KEY=VALUE each
 };
 
 /// One thing that was understood, for people.

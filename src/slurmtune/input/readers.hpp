@@ -95,8 +95,11 @@ struct DsConfig {
 [[nodiscard]] Expected<BudgetSpec> read_budget(const Node& node, std::string_view path);
 [[nodiscard]] TrainingSpec read_training(const Node& node);
 
-/// Puts the site keys that `node` has over those of `site`.
-[[nodiscard]] Expected<void> apply_site_keys(const Node& node, std::string_view path, Site& site);
+/// Checks site keys one by one.
+[[nodiscard]] Expected<void> check_site_keys(const Node& node, std::string_view path);
+/// Checks `site`, over which `node` was put last, for keys that contradict each other.
+[[nodiscard]] Expected<void> check_site_layer(const Node& node, std::string_view path,
+                                              const Site& site);
 
 /// Fills deepspeed, batch, model, and objective and notes where the config says something.
 [[nodiscard]] Expected<void> merge_ds_config(const Node& study, const DsConfig& config,

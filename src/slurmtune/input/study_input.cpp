@@ -7,6 +7,7 @@
 
 #include "slurmtune/input/key_table.hpp"
 #include "slurmtune/input/readers.hpp"
+#include "slurmtune/input/site_file.hpp"
 
 namespace slurmtune {
 
@@ -59,10 +60,9 @@ Expected<void> read_constraints(const Node& study, StudySpec& spec) {
   return {};
 }
 
-Expected<void> read_slurm(const Node& study, StudySpec& spec, Site& site) {
+Expected<void> read_slurm(const Node& study, StudySpec& spec, const Site& site) {
   const Node* slurm = study.find("slurm");
   if (slurm == nullptr) return {};
-  SLURMTUNE_CHECK(apply_site_keys(*slurm, spec.path, site));
   const Node* shared = slurm->find("lanes_per_node");
   if (shared != nullptr && site.lanes_per_node > 1 && spec.trial.nodes > 1) {
     return fail_at(spec.path, shared->line,
@@ -179,7 +179,10 @@ Expected<StudyInput> read_study(const StudySources& sources) {
   StudyInput input;
   SLURMTUNE_TRY(input.spec, read_spec(study, sources));
   SLURMTUNE_CHECK(complete_model(study, sources.model_config, input.spec));
-  SLURMTUNE_TRY(input.site, parse_site(sources.site));
+  SLURMTUNE_TRY(const SiteFile file, read_site_file(sources.site));
+  const SiteLayer slurm{study.find("slurm"), sources.study.path};
+  SLURMTUNE_TRY(input.site, resolve_site(file, slurm));
+  input.unanswered = unanswered(file, slurm);
   SLURMTUNE_CHECK(read_slurm(study, input.spec, input.site));
   set_lanes(input.spec, input.site);
   set_rounds(study, input.spec, input.site);

@@ -36,6 +36,9 @@ struct StudySources {
 struct StudyInput {
   StudySpec spec;
   Site site;
+  /// What the site leaves to the study (its key `ask`) and the study does not say, with file and
+  /// line: such a study cannot be submitted.
+  std::optional<std::string> unanswered;
 };
 
 /// Parses, merges and validates everything. Every key is checked; an unknown key is an error that
@@ -43,7 +46,7 @@ struct StudyInput {
 /// the first error only.
 [[nodiscard]] Expected<StudyInput> read_study(const StudySources& sources);
 
-/// Parses one site file alone. Errors as above.
+/// Parses one site file alone: what holds where jobs go by default. Errors as above.
 [[nodiscard]] Expected<Site> parse_site(const SourceText& source);
 
 /// JSON Schema (draft 2020-12) of one input format, made from the same table of keys that the

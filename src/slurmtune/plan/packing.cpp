@@ -52,13 +52,15 @@ double likely_trial_s(const TrialLimits& limits) {
 
 TaskRules task_rules(const StudyInput& input) {
   const TrialLimits limits = trial_limits(input.spec.measure);
-  return {.lanes = input.spec.lanes,
-          .nodes_per_task = input.spec.nodes_per_task(),
-          .limits = limits,
-          .likely_trial_s = likely_trial_s(limits),
-          .min_task_s = input.site.min_task_minutes * 60.0,
-          .walltime_max_s = input.site.walltime_max_s,
-          .where = input.spec.path};
+  return {
+      .lanes = input.spec.lanes,
+      .nodes_per_task = input.spec.nodes_per_task(),
+      .limits = limits,
+      .likely_trial_s = likely_trial_s(limits),
+      .min_task_s =
+          std::max(input.site.min_task_minutes, input.site.job_minutes_min.value_or(0.0)) * 60.0,
+      .walltime_max_s = input.site.walltime_max_s,
+      .where = input.spec.path};
 }
 
 Expected<ArrayShape> pack(std::int64_t experiments, std::int64_t tasks_max,

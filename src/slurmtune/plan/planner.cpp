@@ -14,6 +14,7 @@
 #include "slurmtune/plan/listed_knobs.hpp"
 #include "slurmtune/plan/objective_names.hpp"
 #include "slurmtune/plan/packing.hpp"
+#include "slurmtune/plan/site_rules.hpp"
 #include "slurmtune/plan/stage_table.hpp"
 #include "slurmtune/space/global_batch.hpp"
 #include "slurmtune/space/space.hpp"
@@ -23,7 +24,7 @@ namespace slurmtune {
 namespace {
 
 /// Jobs that the graph has besides arrays and their reducers: guard and final.
-constexpr std::int64_t lone_jobs = 2;
+constexpr std::int64_t lone_jobs = jobs_beside_stages;
 /// What a reducer likely takes, from its start to its end.
 constexpr std::int64_t likely_reducer_s = 10;
 /// What a task likely takes besides its experiments.
@@ -119,7 +120,8 @@ Expected<std::vector<Shaped>> shape_within_limits(const StudyInput& input, const
       if (!narrowed) return tl::unexpected<Error>(std::move(narrowed).error());
       return invalid_input(fmt::format(
           "{}: the graph of this study has {} jobs at least (an array task is one), but "
-          "submit_jobs_max of the site is {}; narrow the space, or raise it if the cluster allows",
+          "submit_jobs_max of the site is {}; narrow the space, write submit = \"one-job\", or "
+          "raise it if the cluster allows",
           input.spec.path, lone_jobs + 2 * static_cast<std::int64_t>(table.stages.size()),
           jobs_max));
     }
@@ -145,6 +147,8 @@ PlannedStage planned_stage(const Shaped& stage, std::size_t number, const StudyI
     planned.tasks_at_once =
         std::min<std::int64_t>(stage.shape.tasks, *nodes / rules.nodes_per_task);
   }
+  planned.tasks_at_once =
+      std::min(planned.tasks_at_once, input.site.running_jobs_max.value_or(stage.shape.tasks));
   planned.nodes_per_task = rules.nodes_per_task;
   planned.task_walltime_s = stage.shape.walltime_s;
   planned.worst_node_seconds = stage.shape.worst_node_seconds(rules.nodes_per_task);
@@ -251,6 +255,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   SLURMTUNE_CHECK(check_trials(input.spec, space));
   const TaskRules rules = task_rules(input);
   SLURMTUNE_CHECK(check_concurrency(input, rules));
+  SLURMTUNE_CHECK(check_nodes(input, rules.nodes_per_task));
   SLURMTUNE_TRY(StageTable table, stage_table(input, space));
   SLURMTUNE_CHECK(fit_experiments(input, table));
 
@@ -272,6 +277,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
     plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));
   }
   plan.pruned = std::move(table.pruned);
+  add_rule_notes(input.site, plan);
   SLURMTUNE_CHECK(fit_budget(input, rules, plan));
   add_totals(input, plan);
   return plan;

@@ -11,7 +11,7 @@
 
 #include "slurmtune/base/local_rank.hpp"
 #include "slurmtune/base/shell_quote.hpp"
-#include "slurmtune/execute/sbatch_directives.hpp"
+#include "slurmtune/execute/site_directives.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/report/findings.hpp"
 #include "slurmtune/report/table.hpp"
@@ -229,7 +229,7 @@ Expected<std::string> sbatch_lines(const ReportInput& report) {
                               .nodes = trial.nodes,
                               .processes_per_node = trial.processes_per_node,
                               .walltime = std::chrono::seconds(site.walltime_max_s)});
-  SLURMTUNE_CHECK(add_site_options(site, SiteOptions::of_nodes_jobs, directives));
+  SLURMTUNE_CHECK(add_site_options(site, JobRole::trials, directives));
   SLURMTUNE_TRY(const std::string lines, render_directives(directives));
   return lines + "\n";
 }

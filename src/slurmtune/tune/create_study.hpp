@@ -10,6 +10,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
+#include "slurmtune/input/site_file.hpp"
 #include "slurmtune/input/study_input.hpp"
 #include "slurmtune/plan/plan.hpp"
 #include "slurmtune/study/study_directory.hpp"
@@ -40,7 +41,11 @@ struct LoadedStudy {
 
 /// A site file by its path, or by the name of one that comes with slurmtune.
 /// Errors: invalid_input.
+[[nodiscard]] Expected<SiteFile> named_site_file(const std::string& site);
+/// What holds in it where jobs go by default.
 [[nodiscard]] Expected<Site> named_site(const std::string& site);
+/// True if a site of that name comes with slurmtune.
+[[nodiscard]] bool is_bundled_site(std::string_view name);
 
 /// Loads study.toml, the ds_config and the site file that it names.
 /// `automatic` becomes `graph` if there is a Slurm here, else `local`, or `allocation` in the

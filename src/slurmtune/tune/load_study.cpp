@@ -90,7 +90,7 @@ Expected<SourceText> choose_site(const StudyOptions& options, const ReferencedFi
   return load_site("generic", origin, "");
 }
 
-/// A site file with top-level keys replaced.
+/// A site file with top-level keys replaced, and taken out of its [[queue]]s.
 std::string with_keys(std::string_view text,
                       const std::vector<std::pair<std::string_view, std::string>>& keys) {
   std::string replaced;
@@ -111,7 +111,11 @@ std::string with_keys(std::string_view text,
 /// would run one after the other; lanes work on it side by side.
 Expected<void> fit_into_one_job(LoadedStudy& study, const StudySpec& spec) {
   if (study.submit != SubmitMode::allocation && study.submit != SubmitMode::one_job) return {};
-  std::vector<std::pair<std::string_view, std::string>> keys{{"min_task_minutes", "100000"}};
+  // Limits and rules are those of one job: its stages are none.
+  std::vector<std::pair<std::string_view, std::string>> keys{{"min_task_minutes", "100000"},
+                                                             {"submit_jobs_max", "1000000000"},
+                                                             {"job_minutes_min", "0"},
+                                                             {"jobs_per_minute_max", "1000000"}};
   if (study.submit == SubmitMode::allocation) {
     const auto nodes = held_nodes();
     if (!nodes) {
@@ -163,9 +167,19 @@ std::string with_mode(std::string_view text, StudyMode mode) {
   return fmt::format("{}{}{}", text.substr(0, blank), line, text.substr(blank));
 }
 
-Expected<Site> named_site(const std::string& site) {
+Expected<SiteFile> named_site_file(const std::string& site) {
   SLURMTUNE_TRY(const SourceText source, load_site(site, fs::current_path(), "--site"));
-  return parse_site(source);
+  return read_site_file(source);
+}
+
+Expected<Site> named_site(const std::string& site) {
+  SLURMTUNE_TRY(const SiteFile file, named_site_file(site));
+  return resolve_site(file, {});
+}
+
+bool is_bundled_site(std::string_view name) {
+  const auto names = bundled_sites();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
@@ -215,6 +229,9 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   SLURMTUNE_CHECK(fit_into_one_job(study, asked.spec));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
   if (!model.note.empty()) study.input.spec.notes.push_back(std::move(model.note));
+  const bool is_submitted =
+      study.submit != SubmitMode::local && study.submit != SubmitMode::allocation;
+  if (is_submitted && study.input.unanswered) return invalid_input(*study.input.unanswered);
   return study;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <regex>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "slurmtune/base/embedded.hpp"
 #include "slurmtune/input/node.hpp"
+#include "slurmtune/input/site_file.hpp"
 #include "slurmtune/input/study_input.hpp"
 
 #include "tests/support/catch.hpp"
@@ -16,12 +18,36 @@ TEST_CASE("site-configs: every shipped site is read and bears its file's name", 
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with("site-configs/")) continue;
     ++sites;
-    const auto site = parse_site({std::string(file.path), std::string(file.text)});
-    INFO((site ? std::string(file.path) : site.error().message));
+    const auto read = read_site_file({std::string(file.path), std::string(file.text)});
+    INFO((read ? std::string(file.path) : read.error().message));
+    REQUIRE(read.has_value());
+    const auto site = resolve_site(*read, {});
     REQUIRE(site.has_value());
     CHECK("site-configs/" + site->name + ".toml" == file.path);
+    CHECK(queues_of(*read).has_value());
   }
-  CHECK(sites >= 3);
+  CHECK(sites >= 19);
+}
+
+TEST_CASE("site-configs: a centre's file tells its sources and when they were read", "[input]") {
+  static const std::regex source(
+      R"(# Source: (https?://|github\.com/)\S+[^#]*read 20\d\d-\d\d-\d\d)");
+  int centres = 0;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with("site-configs/")) continue;
+    const std::string name(file.path.substr(file.path.find('/') + 1));
+    if (name == "generic.toml" || name == "local.toml" || name == "test-cluster.toml") continue;
+    ++centres;
+    INFO(name);
+    // Comments as one line each, as they are read.
+    std::string text = std::regex_replace(std::string(file.text), std::regex("\n#   +"), " ");
+    CHECK(std::regex_search(text, source));
+    const auto site = parse_site({name, std::string(file.text)});
+    REQUIRE(site.has_value());
+    CHECK(site->gpus_per_node.value_or(0) >= 1);
+    CHECK(site->gpu_bytes.value_or(0.0) >= 16e9);
+  }
+  CHECK(centres >= 14);
 }
 
 TEST_CASE("site-configs: the generic site says what Site assumes by itself", "[input]") {

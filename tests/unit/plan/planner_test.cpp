@@ -223,6 +223,46 @@ TEST_CASE("make_plan: a grid that so few tasks cannot hold is refused", "[plan]"
   CHECK_THAT(refusal(input), Contains("500 experiments"));
 }
 
+TEST_CASE("make_plan: a task has as many nodes as the site gives one job", "[plan]") {
+  StudyInput input = grid_study(9);
+  input.spec.trial.nodes = 2;
+  input.site.nodes_max = 2;
+  CHECK(plan_of(input).stages[0].nodes_per_task == 2);
+  input.site.nodes_max = 1;
+  CHECK_THAT(refusal(input), Contains("2 nodes") && Contains("1 at most (nodes_max)"));
+  input.site.nodes_max.reset();
+  input.site.nodes_min = 65;
+  CHECK_THAT(refusal(input), Contains("65 at least (nodes_min)"));
+}
+
+TEST_CASE("make_plan: no more tasks at once than the site runs jobs of one user", "[plan]") {
+  StudyInput input = grid_study(99);
+  input.site.min_task_minutes = 0.0;
+  input.site.running_jobs_max = 20;
+  CHECK(plan_of(input).stages[0].tasks_at_once == 20);
+  input.site.running_jobs_max = 200;
+  CHECK(plan_of(input).stages[0].tasks_at_once == 99);
+}
+
+TEST_CASE("make_plan: rules of a centre that the graph breaks are noted with their names",
+          "[plan]") {
+  StudyInput input = grid_study(99);
+  input.site.min_task_minutes = 0.0;
+  const std::size_t before = plan_of(input).notes.size();
+  input.site.job_minutes_min = 60.0;
+  input.site.jobs_per_minute_max = 2;
+  const Plan plan = plan_of(input);
+  REQUIRE(plan.notes.size() == before + 2);
+  CHECK_THAT(plan.notes[before], Contains("job_minutes_min") && Contains("60 minutes") &&
+                                     Contains("submit = \"one-job\""));
+  CHECK_THAT(plan.notes[before + 1], Contains("jobs_per_minute_max"));
+  // Experiments of two minutes share a task, so that it is as long as asked for.
+  CHECK(plan.stages[0].tasks_max <= 4);
+  input.site.job_minutes_min = 0.0;
+  input.site.jobs_per_minute_max = 100;
+  CHECK(plan_of(input).notes.size() == before);
+}
+
 TEST_CASE("make_plan: max_concurrent_nodes throttles the arrays", "[plan]") {
   StudyInput input = grid_study(99);
   input.site.min_task_minutes = 0.0;
