@@ -73,6 +73,12 @@ def bad_call_places(suite):
     (place / "no-config.toml").write_text(text)
     (place / "no-site.toml").write_text((place / "study.toml").read_text() +
                                         "\n[slurm]\nsite = \"perlmuter\"\n")
+    generic = (place / "study.toml").read_text()
+    (place / "asks.toml").write_text(generic + '\n[slurm]\nsite = "frontier"\n')
+    (place / "twice.toml").write_text(generic + '\n[slurm]\nsite = "frontier"\naccount = "a"\n'
+                                      'array_options = ["--gpus-per-node=4"]\n')
+    (place / "eight.toml").write_text(generic + '\n[slurm]\nsite = "lumi-g"\naccount = "a"\n'
+                                      'partition = "small-g"\nlanes = 8\n')
     (place / "slip.toml").write_text((place / "study.toml").read_text().replace(
         'minimize = "step_s"', 'maximize = "throughputt"'))
     (place / "deep-slip.toml").write_text('format = 1\nname = "x"\n[trial]\n'
@@ -134,6 +140,9 @@ BAD_CALLS = {
     "unknown-site": ["submit", "no-site.toml", *SCRIPTS, "--dir", "new"],
     "unknown-site-flag": ["plan", "study.toml", "--site", "frontire"],
     "missing-site-file": ["plan", "study.toml", "--site", "sites/mine.toml"],
+    "site-asks": ["submit", "asks.toml", *SCRIPTS],
+    "site-gpus-asked-twice": ["plan", "twice.toml"],
+    "site-queue-limits": ["plan", "eight.toml"],
     "objective-slip": ["plan", "slip.toml"],
     "objective-slip-of-deepspeed": ["plan", "deep-slip.toml"],
     "model-config-not-there": ["plan", "no-model.toml"],
