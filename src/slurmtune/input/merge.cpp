@@ -92,6 +92,14 @@ Expected<void> merge_arg_mappings(const Merge& merge) {
           "a flag has one value: remove one of them");
     }
   }
+  // The user may spell it otherwise than the mapping; argparse takes both for one flag.
+  for (auto& [key, flag] : deepspeed.arg_mappings) {
+    if (find_flag(merge.spec.trial.command, flag)) continue;
+    std::string underscored = flag;
+    std::replace(underscored.begin() + 2, underscored.end(), '-', '_');
+    const auto spelled = find_spelled(merge.spec.trial.command, underscored);
+    if (spelled) flag = spelled->flag;
+  }
   return {};
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/input/study_texts.hpp"
@@ -214,6 +217,19 @@ TEST_CASE("ds_config: what the config leaves open, the flags of arg_mappings say
   CHECK(has_note(both,
                  "train_batch_size = 32 of ds_config.json:2 is the user's own, not --global 64"));
   CHECK(has_note(both, "zero_optimization.stage = 2 of ds_config.json:3 is the user's own, not"));
+}
+
+TEST_CASE("ds_config: a flag of arg_mappings may be spelled otherwise in the command", "[input]") {
+  for (const auto& [mapped, typed] : {std::pair("--my_micro_batch", "--my-micro-batch"),
+                                      std::pair("--my-micro-batch", "--my_micro_batch")}) {
+    CAPTURE(mapped);
+    const auto study = with_config(
+        "{}", fmt::format("arg_mappings = {{ train_micro_batch_size_per_gpu = \"{}\" }}\n", mapped),
+        fmt::format(R"("t.py", "{{ds_config}}", "{}=4")", typed));
+    REQUIRE(message_of(study) == "accepted");
+    CHECK(study->spec.deepspeed->micro_batch == 4);
+    CHECK(study->spec.deepspeed->arg_mappings.at("train_micro_batch_size_per_gpu") == typed);
+  }
 }
 
 TEST_CASE("ds_config: flags of arg_mappings that cannot be meant are named by their line",
