@@ -163,6 +163,31 @@ Expected<void> merge_micro_batches(const Merge& merge) {
   return {};
 }
 
+/// Of a list, which no training has, the first micro-batch that makes up the global batch; what
+/// does not is said.
+std::optional<std::int64_t> first_that_divides(const Merge& merge, std::int64_t train,
+                                               const std::optional<std::int64_t>& accumulation) {
+  const std::int64_t ranks = merge.spec.data_parallel();
+  std::optional<std::int64_t> first;
+  std::vector<std::int64_t> others;
+  for (const std::int64_t micro : merge.spec.batch.micro_batches) {
+    const std::int64_t samples = micro * accumulation.value_or(1) * ranks;
+    const bool divides = accumulation ? samples == train : train % samples == 0;
+    if (!divides) {
+      others.push_back(micro);
+    } else if (!first) {
+      first = micro;
+    }
+  }
+  if (first && !others.empty()) {
+    merge.note(
+        fmt::format("micro-batch {} is not tried: no accumulation makes a global batch of {} "
+                    "of it on {}",
+                    fmt::join(others, ", "), train, ranks_text(merge.spec)));
+  }
+  return first;
+}
+
 // What the user's own training has: DeepSpeed's batch arithmetic (runtime/config.py),
 // train_batch_size = micro-batch x accumulation x data-parallel ranks.
 Expected<void> merge_user_batch(const Merge& merge, const std::optional<TrainBatch>& given) {
@@ -173,6 +198,7 @@ Expected<void> merge_user_batch(const Merge& merge, const std::optional<TrainBat
   SLURMTUNE_TRY(auto accumulation, mapped_or_config(merge, accumulation_key, config.accumulation));
   if (given) {
     const std::int64_t train = given->value;
+    if (!micro) micro = first_that_divides(merge, train, accumulation);
     if (!micro && !accumulation) accumulation = 1;
     const std::int64_t known = micro.value_or(1) * accumulation.value_or(1) * ranks;
     const bool both = micro && accumulation;

@@ -232,6 +232,18 @@ TEST_CASE("ds_config: a flag of arg_mappings may be spelled otherwise in the com
   }
 }
 
+TEST_CASE(
+    "ds_config: of a list of micro-batches the baseline has one, and what is left out is said",
+    "[input]") {
+  // 8 ranks. The baseline had 12, which DeepSpeed makes of the global batch alone.
+  const auto study =
+      with_config("{\"train_batch_size\": 96, \"train_micro_batch_size_per_gpu\": [3, 6, 5]}");
+  REQUIRE(message_of(study) == "accepted");
+  CHECK(study->spec.deepspeed->micro_batch == 3);
+  CHECK(study->spec.deepspeed->gradient_accumulation == 4);
+  CHECK(has_note(study, "micro-batch 5 is not tried: no accumulation makes a global batch of 96"));
+}
+
 TEST_CASE("ds_config: flags of arg_mappings that cannot be meant are named by their line",
           "[input]") {
   const auto error = [](const std::string& config, const std::string& flags) {
