@@ -75,8 +75,13 @@ if [ ! -x "$mpi_hello" ]; then
 else
     echo "-- MPI across the nodes"
     # As job scripts start the runner: with Slurm's default fence MPI_Init dies now and then.
-    check "eight ranks on four nodes sum up" "allreduce over 8 ranks: ok" \
-        "$(SLURM_PMIX_FENCE=tree srun --mpi=pmix -N4 -n8 "$mpi_hello" | tail -n 1)"
+    # Even so PMIx of Slurm 22.05 loses a start now and then, which is not what is tested here.
+    for attempt in 1 2 3; do
+        sum=$(SLURM_PMIX_FENCE=tree srun --mpi=pmix -N4 -n8 "$mpi_hello" | tail -n 1)
+        [ "$sum" != "allreduce over 8 ranks: ok" ] || break
+        echo "start $attempt of MPI across the nodes failed"
+    done
+    check "eight ranks on four nodes sum up" "allreduce over 8 ranks: ok" "$sum"
 
     echo "-- a step within a step"
     # The outer step is the runner's, the inner one a trial on two of its nodes: without the outer

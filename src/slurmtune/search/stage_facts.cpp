@@ -19,7 +19,7 @@ namespace {
 
 // A micro-batch that is less likely to fit than this is left alone.
 constexpr double fits_hardly_ever = 0.01;
-// With less than this chance to fit, a gain is not worth a probe of its own.
+// With less than this chance to fit, the chance is counted in.
 constexpr double fits_perhaps = 0.1;
 // A best reading this many times above the next is not believed.
 constexpr double stands_alone = 1.15;
@@ -113,7 +113,8 @@ void weigh(const SearchContext& context, StageFacts& facts, const std::optional<
   for (const std::int64_t micro_batch : facts.between()) {
     const auto promise = promise_of(context, facts, *bar, micro_batch);
     if (!promise) return;  // nothing can be said
-    if (boundary.survival(micro_batch) >= fits_perhaps) gain = std::max(gain, promise->gain);
+    const double fits = boundary.survival(micro_batch);
+    gain = std::max(gain, fits >= fits_perhaps ? promise->gain : fits * promise->gain);
     if (promise->optimistic <= optimistic) continue;
     optimistic = promise->optimistic;
     at = micro_batch;

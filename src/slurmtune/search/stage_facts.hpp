@@ -20,7 +20,7 @@ enum class Standing {
   open,         ///< worth probing
   waiting,      ///< nothing is known before an experiment is tried again
   settled,      ///< nothing is left between what fits and what does not
-  little_gain,  ///< what is left and fits perhaps is expected to gain search.stop_gain at most
+  little_gain,  ///< what is left is expected to gain search.stop_gain at most
   cannot_win,   ///< what is left stays below the leader, even at the upper end of the models
   cannot_fit,   ///< the smallest micro-batch does not fit, measured or by the memory model
   broken,       ///< it was tried, and every experiment failed for another reason than memory
