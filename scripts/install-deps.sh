@@ -24,7 +24,7 @@ test=(
     python3 shellcheck clang-format procps iproute2 hostname util-linux
     # real DeepSpeed; torch's matrix product is 40 times slower without OpenBLAS
     python3-venv python3-torch libopenblas0-pthread python3-numpy python3-pydantic python3-psutil
-    python3-cpuinfo python3-tqdm python3-packaging python3-tabulate
+    python3-cpuinfo python3-tqdm python3-packaging python3-tabulate python3-requests python3-yaml
 )
 dev=(make git clang-tidy)
 

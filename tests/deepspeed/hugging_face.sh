@@ -8,9 +8,7 @@ set -euo pipefail
 . "$SLURMTUNE_SOURCE_DIR/scripts/deepspeed-version.sh"
 
 bin=$trainer_environment/bin
-[ -x "$bin/python3" ] || skip trainer "no $bin/python3; scripts/install-deps.sh test makes it"
-"$bin/python3" -W ignore -c 'import transformers, accelerate, deepspeed' > /dev/null 2>&1 ||
-    skip trainer "$bin/python3 cannot import transformers, accelerate and deepspeed"
+need_modules trainer "$bin/python3" transformers accelerate deepspeed
 
 place=$(mktemp -d "${TMPDIR:-/tmp}/slurmtune-trainer.XXXXXX")
 trap 'rm -rf "$place"' EXIT

@@ -9,9 +9,7 @@ set -euo pipefail
 . "$SLURMTUNE_SOURCE_DIR/scripts/deepspeed-version.sh"
 
 bin=$deepspeed_environment/bin
-[ -x "$bin/python3" ] || skip deepspeed "no $bin/python3; scripts/install-deps.sh test makes it"
-"$bin/python3" -W ignore -c 'import deepspeed' > /dev/null 2>&1 ||
-    skip deepspeed "$bin/python3 cannot import deepspeed"
+need_modules deepspeed "$bin/python3" deepspeed
 
 place=$(mktemp -d "${TMPDIR:-/tmp}/slurmtune-knobs.XXXXXX")
 trap 'rm -rf "$place"' EXIT

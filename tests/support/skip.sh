@@ -24,3 +24,13 @@ need_program() {
         command -v "$program" > /dev/null || skip "$what" "$program is not installed"
     done
 }
+
+# need_modules WHAT PYTHON MODULE…   skips unless that python is there and imports them all
+need_modules() {
+    local what=$1 python=$2 modules
+    shift 2
+    [ -x "$python" ] || skip "$what" "no $python; scripts/install-deps.sh test makes it"
+    modules=$(IFS=,; echo "$*")
+    "$python" -W ignore -c "import $modules" > /dev/null 2>&1 ||
+        skip "$what" "$python cannot import $modules"
+}
