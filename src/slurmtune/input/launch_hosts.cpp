@@ -66,16 +66,30 @@ void add_host(std::vector<Host>& hosts, std::string_view name, std::optional<int
   same->slots = slots_to(static_cast<int>(before) + slots.value_or(1));
 }
 
-}  // namespace
+constexpr std::string_view remedy = "write a line for each host: worker-1 slots=8";
 
-Expected<std::vector<Host>> read_hostfile(const SourceText& source) {
-  constexpr std::string_view remedy = "write a line for each host: worker-1 slots=8";
-  std::vector<Host> hosts;
+struct HostLine {
+  int line = 0;
+  std::string_view words;
+};
+
+/// The lines of a hostfile that say something, without comments.
+std::vector<HostLine> host_lines(const SourceText& source) {
+  std::vector<HostLine> lines;
   std::string_view text = source.text;
   for (int line = 1; !text.empty(); ++line) {
     std::string_view words = cut(text, '\n');
     words = trimmed(words.substr(0, words.find('#')));
-    if (words.empty()) continue;
+    if (!words.empty()) lines.push_back({line, words});
+  }
+  return lines;
+}
+
+}  // namespace
+
+Expected<std::vector<Host>> read_hostfile(const SourceText& source) {
+  std::vector<Host> hosts;
+  for (const auto& [line, words] : host_lines(source)) {
     const std::size_t space = words.find_first_of(" \t");
     const std::string name(words.substr(0, space));
     const std::string_view rest =
@@ -156,13 +170,8 @@ Expected<std::vector<Host>> filtered_hosts(const std::vector<Host>& hosts, const
 }
 
 Expected<std::vector<Host>> read_mpi_hostfile(const SourceText& source) {
-  constexpr std::string_view remedy = "write a line for each host: worker-1 slots=8";
   std::vector<Host> hosts;
-  std::string_view text = source.text;
-  for (int line = 1; !text.empty(); ++line) {
-    std::string_view words = cut(text, '\n');
-    words = trimmed(words.substr(0, words.find('#')));
-    if (words.empty()) continue;
+  for (const auto& [line, words] : host_lines(source)) {
     std::string_view name = words.substr(0, words.find_first_of(" \t"));
     std::optional<int> slots = slots_in(trimmed(words.substr(name.size())));
     if (const std::size_t colon = name.find(':'); colon != std::string_view::npos) {
