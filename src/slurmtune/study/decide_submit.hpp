@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "slurmtune/base/error.hpp"
+#include "slurmtune/study/decide.hpp"
+#include "slurmtune/study/view.hpp"
+
+// The part of `decide` that submits jobs and cancels those that are not needed; for decide.cpp.
+
+namespace slurmtune {
+
+/// One look's answer of a part of `decide`: an action, or nothing to do.
+using Step = Expected<std::optional<Action>>;
+
+inline Step act(Action action) { return std::optional<Action>(std::move(action)); }
+inline Step nothing() { return std::optional<Action>(); }
+
+[[nodiscard]] bool any_live(const StudyView& view, const std::vector<const JobRecord*>& jobs);
+
+/// An intent without an answer is completed before anything else is submitted.
+/// Errors: unavailable while another process may still be at it.
+[[nodiscard]] Step settle_intent(const StudyView& view, Instant now);
+
+/// Tasks of a released stage beyond its slices, and whole arrays of stages that were skipped.
+/// `decided`: the stage whose decision names `next`.
+[[nodiscard]] Step trim(const StudyView& view, std::size_t decided, std::size_t next);
+
+/// The next job of the graph that is neither there nor over with its work done, in order:
+/// guard, then array and reducer of each stage from the current one, then final.
+[[nodiscard]] Step submit_missing(const StudyView& view);
+
+/// True if no task of a stage runs or will run, and none will be submitted again.
+[[nodiscard]] bool is_given_up(const StudyView& view, std::size_t stage);
+
+/// The training's job where it is lost before it began: of a study that is finished.
+[[nodiscard]] Step submit_training(const StudyView& view, Instant now);
+
+}  // namespace slurmtune
