@@ -136,10 +136,10 @@ Expected<void> check_node(const NodeFacts& facts, const NodeNeeds& needs, int jo
   if (needs.gpus > facts.gpus) {
     const std::string why =
         facts.no_gpu_because.empty() ? "" : fmt::format(" ({})", facts.no_gpu_because);
-    return invalid_input(
-        fmt::format("node {}: a trial needs {} GPUs there, and the job may use {}{}: ask for them "
-                    "in [slurm] array_options, e.g. \"--gpus-per-node={}\"",
-                    facts.node, needs.gpus, facts.gpus, why, needs.gpus));
+    return invalid_input(fmt::format(
+        "node {}: a trial needs {} GPUs there, and the job may use {}{}: ask for them "
+        "in [slurm], e.g. gpu_request = \"gpus-per-node\" (or \"gres\"), gpus_per_node = {}",
+        facts.node, needs.gpus, facts.gpus, why, needs.gpus));
   }
   return {};
 }
