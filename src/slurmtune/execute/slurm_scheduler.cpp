@@ -37,6 +37,15 @@ class LibslurmWithCommands final : public Scheduler {
   Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override {
     return libslurm_->report(jobs);
   }
+  /// Accounting is asked by its command: libslurmdb's interface changes with every release, and
+  /// some sites allow sacct only.
+  Expected<std::vector<JobReport>> accounting(std::span<const JobId> jobs) override {
+    if (commands_ == nullptr) return libslurm_->accounting(jobs);
+    return commands_->accounting(jobs);
+  }
+  Expected<void> exclude_nodes(JobId job, const std::string& nodes) override {
+    return libslurm_->exclude_nodes(job, nodes);
+  }
   Expected<void> cancel(JobId job) override { return libslurm_->cancel(job); }
   Expected<void> cancel_tasks(JobId job, std::int64_t first, std::int64_t end) override {
     return libslurm_->cancel_tasks(job, first, end);

@@ -12,18 +12,35 @@ namespace slurmtune {
 namespace {
 
 using StateWord = std::pair<std::string_view, JobState>;
-constexpr std::array<StateWord, 23> state_words{{
-    {"BOOT_FAIL", JobState::node_failed}, {"CANCELLED", JobState::cancelled},
-    {"COMPLETED", JobState::completed},   {"COMPLETING", JobState::running},
-    {"CONFIGURING", JobState::running},   {"DEADLINE", JobState::timed_out},
-    {"FAILED", JobState::failed},         {"LAUNCH_FAILED", JobState::node_failed},
-    {"NODE_FAIL", JobState::node_failed}, {"OUT_OF_MEMORY", JobState::out_of_memory},
-    {"PENDING", JobState::pending},       {"PREEMPTED", JobState::preempted},
-    {"REQUEUED", JobState::pending},      {"REQUEUE_FED", JobState::pending},
-    {"REQUEUE_HOLD", JobState::pending},  {"RESIZING", JobState::running},
-    {"RUNNING", JobState::running},       {"SIGNALING", JobState::running},
-    {"SPECIAL_EXIT", JobState::pending},  {"STAGE_OUT", JobState::running},
-    {"STOPPED", JobState::running},       {"SUSPENDED", JobState::running},
+// squeue(1) and sacct(1), JOB STATE CODES, Slurm 20.11 to 26.05. REVOKED is not here: a sibling of
+// such a job runs in another cluster, which this one knows nothing of.
+constexpr std::array<StateWord, 27> state_words{{
+    {"BOOT_FAIL", JobState::boot_failed},
+    {"CANCELLED", JobState::cancelled},
+    {"COMPLETED", JobState::completed},
+    {"COMPLETING", JobState::running},
+    {"CONFIGURING", JobState::running},
+    {"DEADLINE", JobState::deadline},
+    {"EXPEDITING", JobState::pending},
+    {"FAILED", JobState::failed},
+    {"LAUNCH_FAILED", JobState::boot_failed},
+    {"NODE_FAIL", JobState::node_failed},
+    {"OUT_OF_MEMORY", JobState::out_of_memory},
+    {"PENDING", JobState::pending},
+    {"POWER_UP_NODE", JobState::running},
+    {"PREEMPTED", JobState::preempted},
+    {"RECONFIG_FAIL", JobState::boot_failed},
+    {"REQUEUED", JobState::requeued},
+    {"REQUEUE_FED", JobState::requeued},
+    {"REQUEUE_HOLD", JobState::requeued_held},
+    {"RESIZING", JobState::running},
+    {"RESV_DEL_HOLD", JobState::requeued_held},
+    {"RUNNING", JobState::running},
+    {"SIGNALING", JobState::running},
+    {"SPECIAL_EXIT", JobState::requeued_held},
+    {"STAGE_OUT", JobState::running},
+    {"STOPPED", JobState::suspended},
+    {"SUSPENDED", JobState::suspended},
     {"TIMEOUT", JobState::timed_out},
 }};
 
@@ -59,7 +76,8 @@ constexpr std::array<std::string_view, 2> unknown_job_words{
     "invalid job id",
     "job not found",
 };
-constexpr std::array<std::string_view, 3> over_words{
+constexpr std::array<std::string_view, 4> over_words{
+    "job is no longer pending execution",
     "already completing or completed",
     "already finished",
     "job is no longer running",

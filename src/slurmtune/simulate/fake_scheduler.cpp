@@ -83,6 +83,10 @@ Expected<std::vector<JobReport>> FakeScheduler::report(std::span<const JobId> jo
   SLURMTUNE_CHECK(answers());
   forget_old();
   std::vector<JobReport> reports;
+  if (blank_answers_ > 0) {
+    --blank_answers_;
+    return reports;
+  }
   for (const JobId id : jobs) {
     const auto found = jobs_.find(id.number);
     if (found == jobs_.end()) continue;
@@ -92,22 +96,54 @@ Expected<std::vector<JobReport>> FakeScheduler::report(std::span<const JobId> jo
       const Task& task = job.tasks[i];
       if (task.phase == Phase::gone) continue;
       if (task.phase == Phase::pending && std::exchange(rest_is_reported, true)) continue;
-      JobReport report{.job = id,
-                       .task = std::nullopt,
-                       .name = job.request.name,
-                       .state = JobState::pending,
-                       .reason = "",
-                       .nodes = joined(task.nodes)};
-      if (task.phase == Phase::pending) {
-        report.reason = why_pending(job, task);
-      } else {
-        report.state = task.phase == Phase::running ? JobState::running : task.ending;
-        if (job.request.array_tasks) report.task = static_cast<std::int64_t>(i);
-      }
-      reports.push_back(std::move(report));
+      reports.push_back(report_of(id, job, i));
+      if (task.phase == Phase::pending) reports.back().reason = why_pending(job, task);
     }
   }
   return reports;
+}
+
+JobReport FakeScheduler::report_of(JobId id, const Job& job, std::size_t index) {
+  const Task& task = job.tasks[index];
+  JobReport report{.job = id,
+                   .task = std::nullopt,
+                   .name = job.request.name,
+                   .state = JobState::pending,
+                   .reason = "",
+                   .nodes = joined(task.nodes),
+                   .restarts = task.restart};
+  if (task.phase == Phase::pending) return report;
+  report.state = task.phase == Phase::running ? JobState::running : task.ending;
+  if (job.request.array_tasks) report.task = static_cast<std::int64_t>(index);
+  if (report.state == JobState::completed) report.exit_code = 0;
+  return report;
+}
+
+Expected<std::vector<JobReport>> FakeScheduler::accounting(std::span<const JobId> jobs) {
+  calls_.accounting += 1;
+  if (options_.accounting == Accounting::off) {
+    return unavailable("Slurm accounting storage is disabled");
+  }
+  std::vector<JobReport> reports;
+  for (const JobId id : jobs) {
+    const auto found = jobs_.find(id.number);
+    if (found == jobs_.end()) continue;
+    const Job& job = found->second;
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      if (!job.tasks[i].accounted) continue;
+      JobReport& report = reports.emplace_back(report_of(id, job, i));
+      if (report.state == JobState::cancelled) report.cancelled_by = CancelledBy::owner;
+    }
+  }
+  return reports;
+}
+
+Expected<void> FakeScheduler::exclude_nodes(JobId job, const std::string& nodes) {
+  calls_.exclude += 1;
+  SLURMTUNE_CHECK(answers());
+  const auto found = jobs_.find(job.number);
+  if (found != jobs_.end()) found->second.request.exclude = nodes;
+  return {};
 }
 
 Expected<void> FakeScheduler::cancel(JobId job) {
@@ -138,6 +174,7 @@ void FakeScheduler::cancel_task(const TaskKey& key) {
     task.phase = job.request.array_tasks ? Phase::gone : Phase::over;
     task.ending = JobState::cancelled;
     task.ends_at = clock_.now();
+    task.accounted = task.phase == Phase::over;
   }
 }
 
@@ -176,12 +213,15 @@ std::string FakeScheduler::why_pending(const Job& job, const Task& task) const {
   return "Resources";
 }
 
-std::vector<std::string> FakeScheduler::free_nodes(const FakeScript& script) const {
+std::vector<std::string> FakeScheduler::free_nodes(const Job& job) const {
+  const FakeScript& script = job.script;
+  const std::string excluded = "," + job.request.exclude + ",";
   std::vector<std::string> found;
   for (int i = 1; i <= options_.nodes; ++i) {
     const std::string name = fmt::format("n{}", i);
     const Node& node = nodes_.at(name);
     const int needed = script.exclusive ? options_.cpus_per_node : 1;
+    if (excluded.find("," + name + ",") != std::string::npos) continue;
     if (node.up && node.free_cpus >= needed) found.push_back(name);
     if (static_cast<int>(found.size()) == script.nodes) return found;
   }

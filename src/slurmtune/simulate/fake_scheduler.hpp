@@ -42,6 +42,9 @@ using FakeBehaviour = std::function<FakeRun(const FakeTask&)>;
 /// What becomes of a task that is preempted or whose node fails.
 enum class Requeue { yes, no };
 
+/// Whether the batch system keeps what it has forgotten in a database.
+enum class Accounting { off, on };
+
 struct FakeClusterOptions {
   int nodes = 4;  ///< n1, n2, …
   int cpus_per_node = 4;
@@ -50,6 +53,7 @@ struct FakeClusterOptions {
   std::chrono::seconds forget_after{300};   ///< MinJobAge: how long an ended job is still reported
   std::chrono::seconds requeue_delay{120};  ///< before a requeued task may start again
   Requeue requeue = Requeue::yes;
+  Accounting accounting = Accounting::off;
   /// What tasks do. Empty: as their scripts say, `sleep SECONDS` and `exit CODE`.
   FakeBehaviour behaviour{};
 };
@@ -60,6 +64,8 @@ struct FakeCalls {
   int find = 0;
   int report = 0;
   int cancel = 0;
+  int accounting = 0;
+  int exclude = 0;
 
   bool operator==(const FakeCalls&) const = default;
 };
@@ -78,6 +84,8 @@ class FakeScheduler final : public Scheduler {
   [[nodiscard]] Expected<JobId> submit(const JobRequest& job) override;
   [[nodiscard]] Expected<std::optional<JobId>> find(const std::string& name) override;
   [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override;
+  [[nodiscard]] Expected<std::vector<JobReport>> accounting(std::span<const JobId> jobs) override;
+  [[nodiscard]] Expected<void> exclude_nodes(JobId job, const std::string& nodes) override;
   [[nodiscard]] Expected<void> cancel(JobId job) override;
   [[nodiscard]] Expected<void> cancel_tasks(JobId job, std::int64_t first,
                                             std::int64_t end) override;
@@ -101,6 +109,8 @@ class FakeScheduler final : public Scheduler {
   /// Nothing is answered, and nothing asked is done, until the controller is back. Jobs go on.
   void controller_away() { away_ = true; }
   void controller_back() { away_ = false; }
+  /// The next `answers` answers to `report` know no job: a controller that has just taken over.
+  void forget_for(int answers) { blank_answers_ = answers; }
   /// The node is down until it is repaired; what runs there ends (see Requeue).
   void fail_node(const std::string& node);
   void repair_node(const std::string& node);
@@ -125,6 +135,7 @@ class FakeScheduler final : public Scheduler {
     JobState ending = JobState::unknown;  ///< once over
     int restart = 0;
     Instant not_before{};
+    bool accounted = false;  ///< accounting has a record of its end
     std::vector<std::string> nodes;
     Instant started;
     Instant ends_at;  ///< running: when it ends by itself or by its walltime; over: when it ended
@@ -149,7 +160,8 @@ class FakeScheduler final : public Scheduler {
   [[nodiscard]] bool is_throttled(const Job& job) const;
   [[nodiscard]] std::string why_pending(const Job& job, const Task& task) const;
   [[nodiscard]] Expected<FakeScript> admit(const JobRequest& job) const;
-  [[nodiscard]] std::vector<std::string> free_nodes(const FakeScript& script) const;
+  [[nodiscard]] std::vector<std::string> free_nodes(const Job& job) const;
+  [[nodiscard]] static JobReport report_of(JobId id, const Job& job, std::size_t index);
   [[nodiscard]] std::optional<Instant> next_event() const;
   [[nodiscard]] std::optional<TaskKey> next_to_start() const;
   [[nodiscard]] std::optional<TaskKey> next_to_end() const;
@@ -170,6 +182,7 @@ class FakeScheduler final : public Scheduler {
   FakeCalls calls_;
   bool answer_lost_ = false;
   bool away_ = false;
+  int blank_answers_ = 0;
   bool settling_ = false;  ///< within settle(): calls from behaviours must not nest it
 };
 

@@ -105,7 +105,7 @@ std::optional<FakeScheduler::TaskKey> FakeScheduler::next_to_end() const {
 std::optional<FakeScheduler::TaskKey> FakeScheduler::next_to_start() const {
   for (const auto& [id, job] : jobs_) {
     if (is_over(job) || !dependencies_are_over(job) || is_throttled(job)) continue;
-    if (free_nodes(job.script).empty()) continue;
+    if (free_nodes(job).empty()) continue;
     for (std::size_t i = 0; i < job.tasks.size(); ++i) {
       const Task& task = job.tasks[i];
       if (task.phase == Phase::pending && task.not_before <= clock_.now()) return TaskKey{id, i};
@@ -117,7 +117,7 @@ std::optional<FakeScheduler::TaskKey> FakeScheduler::next_to_start() const {
 void FakeScheduler::start(const TaskKey& key) {
   Job& job = jobs_.at(key.job);
   Task& task = job.tasks[key.index];
-  task.nodes = free_nodes(job.script);
+  task.nodes = free_nodes(job);
   for (const std::string& name : task.nodes) {
     Node& node = nodes_.at(name);
     node.free_cpus = job.script.exclusive ? 0 : node.free_cpus - 1;
@@ -146,6 +146,7 @@ void FakeScheduler::end(const TaskKey& key, JobState ending) {
   }
   task.phase = Phase::over;
   task.ending = ending;
+  task.accounted = true;
   task.ends_at = clock_.now();
   const FakeRun run = std::exchange(task.run, {});
   if (run.at_end) run.at_end(ending);
@@ -156,6 +157,7 @@ void FakeScheduler::requeue_or_end(const TaskKey& key, JobState ending) {
   if (options_.requeue == Requeue::no) return;
   Task& task = jobs_.at(key.job).tasks[key.index];
   task.phase = Phase::pending;
+  task.accounted = false;
   task.restart += 1;
   task.not_before = clock_.now() + options_.requeue_delay;
   task.nodes.clear();

@@ -23,22 +23,30 @@ struct JobId {
   auto operator<=>(const JobId&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// A state that is not known is `unknown`, never an error.
+/// What may be said of a job. A state that is not known is `unknown`, never an error. Endings that
+/// lead to different actions are different states (endings.hpp).
 enum class JobState {
   pending,
-  running,    ///< also completing, configuring, suspended: it may still write
-  completed,  ///< exit code 0
-  failed,
-  cancelled,
-  timed_out,
-  node_failed,
-  preempted,
-  out_of_memory,
+  requeued,       ///< ended before its time and will run again by itself
+  requeued_held,  ///< the same, but held: it runs again once somebody releases it
+  running,        ///< also completing and configuring: it may still write
+  suspended,      ///< stopped by the batch system; it goes on later
+  completed,      ///< exit code 0
+  failed,         ///< exit code or signal; of the script
+  cancelled,      ///< by whom: JobReport::cancelled_by
+  timed_out,      ///< ran into its time limit
+  deadline,       ///< could not, or can no longer, end before its --deadline
+  node_failed,    ///< a node that it ran on died
+  boot_failed,    ///< its nodes did not boot, or it could not be launched there
+  preempted,      ///< made room for another job
+  out_of_memory,  ///< used more memory than it asked for
   unknown,
 };
 
 /// True if no process of such a job runs or will run.
 [[nodiscard]] bool is_over(JobState state);
+/// True if it has not started, or not started again.
+[[nodiscard]] bool is_waiting(JobState state);
 [[nodiscard]] std::string_view name_of(JobState state);
 
 /// One job, or one array of jobs, as the batch system is asked for it.
@@ -50,7 +58,18 @@ struct JobRequest {
   std::optional<std::int64_t> array_at_once;  ///< throttle (`%N`)
   std::vector<JobId> after_any;               ///< starts once all of these have ended, however
   std::optional<Instant> begin;               ///< not before
+  /// Nodes that it must not use, names and ranges with commas; in place of what the script says.
+  /// Empty: as the script says.
+  std::string exclude{};
 };
+
+/// Who cancelled a job, as far as the batch system tells (Slurm: its accounting alone).
+enum class CancelledBy {
+  unknown,
+  owner,  ///< the study's own user: by hand, or a program of theirs, ours included
+  other,  ///< root, an operator, a coordinator
+};
+[[nodiscard]] std::string_view name_of(CancelledBy by);
 
 /// The state of one job or of one group of array tasks.
 struct JobReport {
@@ -60,6 +79,11 @@ struct JobReport {
   JobState state = JobState::unknown;
   std::string reason;  ///< the batch system's word: Dependency, Priority, Resources, …
   std::string nodes;   ///< node list, "" while pending
+  // Of a job that is over, as far as the client is told; absent or unknown else.
+  std::optional<int> exit_code = std::nullopt;  ///< of the script
+  std::optional<int> signal = std::nullopt;     ///< that ended the script
+  CancelledBy cancelled_by = CancelledBy::unknown;
+  std::optional<int> restarts = std::nullopt;  ///< how often it was requeued
 };
 
 /// The batch system as a study needs it. One suite (tests/contract) holds for every implementation.
@@ -80,6 +104,17 @@ class Scheduler {
   /// One query for all of `jobs`. A job that the controller no longer knows is left out, as are
   /// array tasks that were cancelled while pending: what is not reported is over.
   [[nodiscard]] virtual Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) = 0;
+
+  /// The same from the batch system's accounting, which knows jobs that `report` has forgotten and
+  /// who cancelled them, and is slower; by one question, with a time limit. Only what is over is
+  /// reported. Errors: unavailable where there is no accounting or it does not answer.
+  [[nodiscard]] virtual Expected<std::vector<JobReport>> accounting(
+      std::span<const JobId> jobs) = 0;
+
+  /// Has those tasks of a job that have not started avoid nodes (names and ranges, with commas), in
+  /// place of those that they avoided so far. No task that waits, no job: no error.
+  /// Errors: unavailable; invalid_input if the controller refuses, in its words.
+  [[nodiscard]] virtual Expected<void> exclude_nodes(JobId job, const std::string& nodes) = 0;
 
   /// Cancels a job with all its tasks. A job that is over or unknown is no error.
   [[nodiscard]] virtual Expected<void> cancel(JobId job) = 0;

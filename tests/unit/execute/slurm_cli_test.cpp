@@ -111,7 +111,7 @@ TEST_CASE("slurm_cli: no answer, a hang and an answer without an id are unavaila
 TEST_CASE("slurm_cli: a lost answer does not submit twice", "[execute]") {
   FakeSlurm slurm;
   slurm.program("sbatch", "echo x >> submitted; " + timed_out);
-  slurm.program("squeue", "[ ! -e submitted ] || echo '4711|N/A|PENDING|Priority||st-x'");
+  slurm.program("squeue", "[ ! -e submitted ] || echo '4711|N/A|PENDING|0|0|Priority||st-x'");
   auto tuning = executor(FakeSlurm::client());
   CHECK(tuning.submit(request()) == JobId{4711});
   CHECK(slurm.read("submitted") == "x\n");
@@ -141,9 +141,9 @@ TEST_CASE("slurm_cli: a controller that stays silent ends the attempts", "[execu
 TEST_CASE("slurm_cli: jobs are asked for by one squeue", "[execute]") {
   FakeSlurm slurm;
   slurm.program("squeue",
-                "printf '%s\\n' 'CLUSTER: main' '5|0|COMPLETED|None|n1|st-a' "
-                "'5|1-7%2|PENDING|Resources||st-a' '6|N/A|ODD_STATE|None||st-b' "
-                "'9|N/A|RUNNING|None|n2|other'");
+                "printf '%s\\n' 'CLUSTER: main' '5|0|COMPLETED|0|1|None|n1|st-a' "
+                "'5|1-7%2|PENDING|0|0|Resources||st-a' '6|N/A|ODD_STATE|0|0|None||st-b' "
+                "'9|N/A|RUNNING|0|0|None|n2|other'");
   const std::vector<JobId> jobs{JobId{5}, JobId{6}, JobId{7}};
   const auto reports = FakeSlurm::client()->report(jobs);
   REQUIRE(reports);
@@ -151,12 +151,16 @@ TEST_CASE("slurm_cli: jobs are asked for by one squeue", "[execute]") {
   CHECK((*reports)[0].task == 0);
   CHECK((*reports)[0].state == JobState::completed);
   CHECK((*reports)[0].nodes == "n1");
+  CHECK((*reports)[0].exit_code == 0);
+  CHECK((*reports)[0].restarts == 1);
   CHECK((*reports)[1].task == std::nullopt);
   CHECK((*reports)[1].reason == "Resources");
   CHECK((*reports)[2].job == JobId{6});
   CHECK((*reports)[2].state == JobState::unknown);
   CHECK(slurm.calls() ==
-        "squeue --noheader --states=all --jobs=5,6,7 --format=%F|%K|%T|%r|%N|%j\n");
+        "squeue --noheader --states=all --jobs=5,6,7 "
+        "--Format=ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,Reason:|,NodeList:|,"
+        "Name:\n");
 }
 
 TEST_CASE("slurm_cli: no query for no jobs", "[execute]") {
@@ -171,7 +175,7 @@ TEST_CASE("slurm_cli: forgotten jobs are left out", "[execute]") {
   FakeSlurm slurm;
   slurm.program("squeue",
                 "case \"$*\" in *--jobs*) echo 'slurm_load_jobs error: Invalid job id specified' "
-                ">&2; exit 1;; esac; echo '6|N/A|RUNNING|None|n1|st-b'");
+                ">&2; exit 1;; esac; echo '6|N/A|RUNNING|0|0|None|n1|st-b'");
   const std::vector<JobId> one{JobId{5}};
   CHECK(FakeSlurm::client()->report(one)->empty());
   const std::vector<JobId> two{JobId{5}, JobId{6}};
@@ -184,8 +188,8 @@ TEST_CASE("slurm_cli: forgotten jobs are left out", "[execute]") {
 TEST_CASE("slurm_cli: find gives the newest of a name", "[execute]") {
   FakeSlurm slurm;
   slurm.program("squeue",
-                "printf '%s\\n' '5|N/A|FAILED|None|n1|st-a' '8|0|RUNNING|None|n1|st-a' "
-                "'8|1|RUNNING|None|n1|st-a'");
+                "printf '%s\\n' '5|N/A|FAILED|256|0|None|n1|st-a' '8|0|RUNNING|0|0|None|n1|st-a' "
+                "'8|1|RUNNING|0|0|None|n1|st-a'");
   CHECK(FakeSlurm::client()->find("st-a") == JobId{8});
   CHECK(slurm.calls().find("--name=st-a") != std::string::npos);
   slurm.program("squeue", "true");
@@ -237,7 +241,7 @@ TEST_CASE("make_slurm_cli: without the commands it says what to do", "[execute]"
 }
 
 TEST_CASE("parse_squeue: a name may hold anything", "[execute]") {
-  const auto reports = parse_squeue("5|N/A|RUNNING|None|n[1-2]|a|b c\nnoise\n|||||\n");
+  const auto reports = parse_squeue("5|N/A|RUNNING|0|0|None|n[1-2]|a|b c\nnoise\n|||||\n");
   REQUIRE(reports.size() == 1);
   CHECK(reports[0].name == "a|b c");
   CHECK(reports[0].nodes == "n[1-2]");

@@ -11,9 +11,9 @@ TEST_CASE("job_state_named: states are mapped, and odd ones are unknown", "[exec
   CHECK(job_state_named("COMPLETED") == JobState::completed);
   CHECK(job_state_named("CANCELLED by 1000") == JobState::cancelled);
   CHECK(job_state_named("CANCELLED+") == JobState::cancelled);
-  CHECK(job_state_named("BOOT_FAIL") == JobState::node_failed);
+  CHECK(job_state_named("BOOT_FAIL") == JobState::boot_failed);
   CHECK(job_state_named("OUT_OF_MEMORY") == JobState::out_of_memory);
-  CHECK(job_state_named("REQUEUE_HOLD") == JobState::pending);
+  CHECK(job_state_named("REQUEUE_HOLD") == JobState::requeued_held);
   CHECK(job_state_named("QUANTUM_FLUX") == JobState::unknown);
   CHECK(job_state_named("") == JobState::unknown);
 }

@@ -20,6 +20,9 @@ class Scripted final : public Scheduler {
   int submits = 0;
   int queries = 0;
   int cancels = 0;
+  int accountings = 0;
+  bool has_accounting = false;
+  std::vector<JobReport> accounted{};
 
   Expected<JobId> submit(const JobRequest& job) override {
     ++submits;
@@ -49,6 +52,12 @@ class Scripted final : public Scheduler {
     }
     return reports;
   }
+  Expected<std::vector<JobReport>> accounting(std::span<const JobId>) override {
+    ++accountings;
+    if (!has_accounting) return unavailable("Slurm accounting storage is disabled");
+    return accounted;
+  }
+  Expected<void> exclude_nodes(JobId job, const std::string&) override { return cancel(job); }
   Expected<void> cancel(JobId) override {
     ++cancels;
     if (pop() != Next::answer) return unavailable("timed out");

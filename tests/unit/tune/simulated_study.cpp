@@ -27,6 +27,12 @@ class BorrowedScheduler final : public Scheduler {
   Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override {
     return scheduler_.report(jobs);
   }
+  Expected<std::vector<JobReport>> accounting(std::span<const JobId> jobs) override {
+    return scheduler_.accounting(jobs);
+  }
+  Expected<void> exclude_nodes(JobId job, const std::string& nodes) override {
+    return scheduler_.exclude_nodes(job, nodes);
+  }
   Expected<void> cancel(JobId job) override { return scheduler_.cancel(job); }
   Expected<void> cancel_tasks(JobId job, std::int64_t first, std::int64_t end) override {
     return scheduler_.cancel_tasks(job, first, end);

@@ -92,6 +92,7 @@ Expected<std::unique_ptr<JobDescription>> JobDescription::make(const JobRequest&
   const std::uint32_t cpus = d.cpus_per_task == NO_VAL16 ? 1U : d.cpus_per_task;
   if (d.num_tasks == NO_VAL) d.num_tasks = nodes * on_each;
   d.min_cpus = d.num_tasks * cpus;
+  if (!job.exclude.empty()) d.exc_nodes = made->keep(job.exclude);
   made->set_environment(job);
   return made;
 }

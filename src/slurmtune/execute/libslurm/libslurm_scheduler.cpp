@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <slurm/slurm.h>
@@ -97,48 +99,52 @@ class StandardErrorCapture {
   int before_ = -1;
 };
 
+/// Functions that libslurm exports and no header declares, under the names that its releases gave
+/// them. They are looked up, so that a release without them is no broken plug-in.
+template <class Function>
+Function* exported(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (void* found = ::dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<Function*>(found);
+  }
+  return nullptr;
+}
+
+/// squeue's word for a state, flags included.
 JobState state_of(const slurm_job_info_t& job) {
-  if ((job.job_state & JOB_COMPLETING) != 0) return JobState::running;
+  static const auto word_of =
+      exported<const char*(std::uint32_t)>({"slurm_job_state_string", "job_state_string"});
+  if (word_of != nullptr) return job_state_named(word_of(job.job_state));
+  if ((job.job_state & (JOB_COMPLETING | JOB_CONFIGURING)) != 0) return JobState::running;
+  if ((job.job_state & JOB_REQUEUE) != 0) return JobState::requeued;
+  if ((job.job_state & (JOB_REQUEUE_HOLD | JOB_SPECIAL_EXIT)) != 0) return JobState::requeued_held;
   switch (job.job_state & JOB_STATE_BASE) {
     case JOB_PENDING: return JobState::pending;
-    case JOB_RUNNING:
-    case JOB_SUSPENDED: return JobState::running;
+    case JOB_RUNNING: return JobState::running;
+    case JOB_SUSPENDED: return JobState::suspended;
     case JOB_COMPLETE: return JobState::completed;
     case JOB_CANCELLED: return JobState::cancelled;
     case JOB_FAILED: return JobState::failed;
-    case JOB_TIMEOUT:
-    case JOB_DEADLINE: return JobState::timed_out;
-    case JOB_NODE_FAIL:
-    case JOB_BOOT_FAIL: return JobState::node_failed;
+    case JOB_TIMEOUT: return JobState::timed_out;
+    case JOB_DEADLINE: return JobState::deadline;
+    case JOB_NODE_FAIL: return JobState::node_failed;
+    case JOB_BOOT_FAIL: return JobState::boot_failed;
     case JOB_PREEMPTED: return JobState::preempted;
     case JOB_OOM: return JobState::out_of_memory;
     default: return JobState::unknown;
   }
 }
 
-/// squeue's words for the commonest reasons; the library declares its own table nowhere.
+/// squeue's words: details if there are any ("launch failed requeued held"), else the reason's
+/// name.
 std::string reason_of(const slurm_job_info_t& job) {
-  switch (job.state_reason) {
-    case WAIT_NO_REASON: return "None";
-    case WAIT_PRIORITY: return "Priority";
-    case WAIT_RESOURCES: return "Resources";
-    case WAIT_DEPENDENCY: return "Dependency";
-    case WAIT_DEP_INVALID: return "DependencyNeverSatisfied";
-    case WAIT_HELD: return "JobHeldAdmin";
-    case WAIT_HELD_USER: return "JobHeldUser";
-    case WAIT_TIME: return "BeginTime";
-    case WAIT_ARRAY_TASK_LIMIT: return "JobArrayTaskLimit";
-    case WAIT_PART_TIME_LIMIT: return "PartitionTimeLimit";
-    case WAIT_PART_NODE_LIMIT: return "PartitionNodeLimit";
-    case WAIT_PART_DOWN: return "PartitionDown";
-    case WAIT_RESERVATION: return "Reservation";
-    case WAIT_PART_CONFIG: return "PartitionConfig";
-    case FAIL_LAUNCH: return "JobLaunchFailure";
-    case FAIL_EXIT_CODE: return "NonZeroExitCode";
-    case FAIL_TIMEOUT: return "TimeLimit";
-    case FAIL_DOWN_NODE: return "NodeDown";
-    default: return fmt::format("reason {}", static_cast<int>(job.state_reason));
-  }
+  if (job.state_desc != nullptr) return job.state_desc;
+  static const auto word_of = exported<const char*(job_state_reason)>(
+      {"slurm_job_state_reason_string", "slurm_job_reason_string", "job_state_reason_string",
+       "job_reason_string"});
+  const auto reason = static_cast<job_state_reason>(job.state_reason);
+  const char* word = word_of != nullptr ? word_of(reason) : nullptr;
+  if (word != nullptr) return word;
+  return reason == WAIT_NO_REASON ? "None" : fmt::format("reason {}", static_cast<int>(reason));
 }
 
 JobId id_of(const slurm_job_info_t& job) {
@@ -151,9 +157,20 @@ JobReport report_of(const slurm_job_info_t& job) {
                    .name = job.name != nullptr ? job.name : "",
                    .state = state_of(job),
                    .reason = reason_of(job),
-                   .nodes = job.nodes != nullptr ? job.nodes : ""};
+                   .nodes = job.nodes != nullptr ? job.nodes : "",
+                   .restarts = static_cast<int>(job.restart_cnt)};
   // One record stands for all tasks of an array that have not started.
-  if (job.array_job_id != 0 && job.array_task_id != NO_VAL) report.task = job.array_task_id;
+  const bool started = !is_waiting(report.state);
+  if (started && job.array_job_id != 0 && job.array_task_id != NO_VAL) {
+    report.task = job.array_task_id;
+  }
+  if (!is_over(report.state)) return report;
+  const int status = static_cast<int>(job.exit_code);  // wait(2)'s
+  if (WIFSIGNALED(status)) {
+    report.signal = WTERMSIG(status);
+  } else {
+    report.exit_code = WEXITSTATUS(status);
+  }
   return report;
 }
 
@@ -192,13 +209,41 @@ class LibslurmScheduler final : public Scheduler {
   Expected<std::vector<JobReport>> report(std::span<const JobId> asked) override {
     std::vector<JobReport> reports;
     if (asked.empty()) return reports;
-    SLURMTUNE_TRY(const Jobs jobs, load_own());
-    for (std::uint32_t i = 0; jobs && i < jobs->record_count; ++i) {
-      const slurm_job_info_t& job = jobs->job_array[i];
+    SLURMTUNE_CHECK(look_again());
+    for (std::uint32_t i = 0; last_ && i < last_->record_count; ++i) {
+      const slurm_job_info_t& job = last_->job_array[i];
       if (std::find(asked.begin(), asked.end(), id_of(job)) == asked.end()) continue;
       reports.push_back(report_of(job));
     }
     return reports;
+  }
+
+  Expected<std::vector<JobReport>> accounting(std::span<const JobId> /*jobs*/) override {
+    return unavailable("libslurm speaks to the controller only");
+  }
+
+  Expected<void> exclude_nodes(JobId job, const std::string& nodes) override {
+    job_desc_msg_t change;
+    ::slurm_init_job_desc_msg(&change);
+    std::string id = std::to_string(job.number);
+    std::string list = nodes;
+    change.job_id_str = id.data();
+    change.exc_nodes = list.data();
+    job_array_resp_msg_t* answers = nullptr;
+    const int rc = ::slurm_update_job2(&change, &answers);
+    if (answers == nullptr) {
+      if (rc == SLURM_SUCCESS || is_nothing_to_change(code_of(rc))) return {};
+      return failure(fmt::format("exclude {} for job {}", nodes, id), code_of(rc));
+    }
+    // One answer for each group of tasks; those that started are none of ours.
+    int refused = SLURM_SUCCESS;
+    for (std::uint32_t i = 0; i < answers->job_array_count; ++i) {
+      const int code = static_cast<int>(answers->error_code[i]);
+      if (code != SLURM_SUCCESS && !is_nothing_to_change(code)) refused = code;
+    }
+    free_answers(answers);
+    if (refused == SLURM_SUCCESS) return {};
+    return failure(fmt::format("exclude {} for job {}", nodes, id), refused);
   }
 
   Expected<void> cancel(JobId job) override { return kill(std::to_string(job.number)); }
@@ -223,6 +268,39 @@ class LibslurmScheduler final : public Scheduler {
     return Jobs(jobs);
   }
 
+  /// Brings `last_` up to date, by one question. The first is for this user's jobs. Where the
+  /// answer is asked for again, the question is whether anything has changed since: an idle
+  /// controller says no in a few bytes. It answers that question with the jobs of everybody or
+  /// nothing, so that on a busy cluster, where something always changes, it is asked once in vain
+  /// and not again.
+  Expected<void> look_again() {
+    if (last_ && cluster_ == Cluster::quiet) {
+      job_info_msg_t* all = nullptr;
+      if (::slurm_load_jobs(last_->last_update, &all, SHOW_ALL) == SLURM_SUCCESS) {
+        cluster_ = Cluster::busy;
+        last_ = Jobs(all);
+        return {};
+      }
+      const int code = errno;
+      if (code == SLURM_NO_CHANGE_IN_DATA) return {};
+      return failure("ask for jobs", code);
+    }
+    SLURMTUNE_TRY(last_, load_own());
+    return {};
+  }
+
+  /// Codes for tasks, or jobs, that an update comes too late for.
+  static bool is_nothing_to_change(int code) {
+    return code == ESLURM_ALREADY_DONE || code == ESLURM_INVALID_JOB_ID ||
+           code == ESLURM_JOB_NOT_PENDING || code == ESLURM_JOB_FINISHED;
+  }
+
+  static void free_answers(job_array_resp_msg_t* answers) {
+    static const auto release = exported<void(job_array_resp_msg_t*)>(
+        {"slurm_free_job_array_resp", "slurm_free_job_array_resp_msg"});
+    if (release != nullptr) release(answers);
+  }
+
   static Expected<void> kill(const std::string& what) {
     const int rc = ::slurm_kill_job2(what.c_str(), SIGKILL, 0, nullptr);
     if (rc == SLURM_SUCCESS) return {};
@@ -230,6 +308,11 @@ class LibslurmScheduler final : public Scheduler {
     if (code == ESLURM_ALREADY_DONE || code == ESLURM_INVALID_JOB_ID) return {};
     return failure("cancel " + what, code);
   }
+
+  enum class Cluster { quiet, busy };
+
+  Jobs last_;  ///< the last answer; of everybody's jobs, or only of this user's
+  Cluster cluster_ = Cluster::quiet;
 };
 
 /// In a child: slurm_init() ends the process where there is no configuration, and tries for a

@@ -32,6 +32,8 @@ struct LocalScheduler::Task {
   /// Set once it was told to end: when it is killed, and what it counts as.
   std::optional<SteadyClock::time_point> killed_at;
   JobState ended_as = JobState::cancelled;
+  std::optional<int> exit_code;  ///< once it has ended
+  std::optional<int> signal;
 };
 
 struct LocalScheduler::Job {
@@ -100,7 +102,9 @@ Expected<std::vector<JobReport>> LocalScheduler::report(std::span<const JobId> j
                        .name = job.request.name,
                        .state = task.state,
                        .reason = "",
-                       .nodes = ""};
+                       .nodes = "",
+                       .exit_code = task.exit_code,
+                       .signal = task.signal};
       if (task.state == JobState::pending) {
         // As Slurm does: one report for all tasks of an array that have not started.
         if (rest_reported) continue;
@@ -229,6 +233,11 @@ bool LocalScheduler::may_start(const Job& job) const {
 void LocalScheduler::look_at(Task& task) {
   if (task.state != JobState::running) return;
   if (const auto status = task.process->poll()) {
+    if (status->signal != 0) {
+      task.signal = status->signal;
+    } else {
+      task.exit_code = status->code;
+    }
     if (task.killed_at) {
       task.state = task.ended_as;
     } else {

@@ -43,6 +43,14 @@ class LocalScheduler final : public Scheduler {
   [[nodiscard]] Expected<JobId> submit(const JobRequest& request) override;
   [[nodiscard]] Expected<std::optional<JobId>> find(const std::string& name) override;
   [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override;
+  [[nodiscard]] Expected<std::vector<JobReport>> accounting(
+      std::span<const JobId> /*jobs*/) override {
+    return unavailable("a local study has no accounting");
+  }
+  /// There is one node only.
+  [[nodiscard]] Expected<void> exclude_nodes(JobId /*job*/, const std::string& /*nodes*/) override {
+    return {};
+  }
   [[nodiscard]] Expected<void> cancel(JobId id) override;
   [[nodiscard]] Expected<void> cancel_tasks(JobId id, std::int64_t first,
                                             std::int64_t end_index) override;

@@ -21,6 +21,13 @@ class NoJobsScheduler final : public Scheduler {
   [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> /*jobs*/) override {
     return std::vector<JobReport>();
   }
+  [[nodiscard]] Expected<std::vector<JobReport>> accounting(
+      std::span<const JobId> /*jobs*/) override {
+    return unavailable("a local study has no accounting");
+  }
+  [[nodiscard]] Expected<void> exclude_nodes(JobId /*job*/, const std::string& /*nodes*/) override {
+    return {};
+  }
   [[nodiscard]] Expected<void> cancel(JobId /*job*/) override { return {}; }
   [[nodiscard]] Expected<void> cancel_tasks(JobId /*job*/, std::int64_t /*first*/,
                                             std::int64_t /*end*/) override {

@@ -33,7 +33,8 @@ SlurmAnswer classify_lines(std::string_view message) {
     const std::size_t newline = std::min(message.find('\n'), message.size());
     const std::string_view line = message.substr(0, newline);
     message.remove_prefix(std::min(newline + 1, message.size()));
-    if (line.empty()) continue;
+    // scontrol says so of each task that it could do something for.
+    if (line.empty() || line.ends_with(": No error")) continue;
     const SlurmAnswer answer = classify_message(line);
     if (answer == SlurmAnswer::no_answer) return answer;
     if (answer == SlurmAnswer::refused || worst == SlurmAnswer::job_is_over) worst = answer;
@@ -65,6 +66,12 @@ std::string begin_text(Instant at) {
                      local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
+std::string comma_separated(std::span<const JobId> jobs) {
+  std::string text;
+  for (const JobId job : jobs) text += (text.empty() ? "" : ",") + std::to_string(job.number);
+  return text;
+}
+
 class SlurmCli final : public Scheduler {
  public:
   SlurmCli(SlurmCliOptions options, std::string version)
@@ -72,7 +79,7 @@ class SlurmCli final : public Scheduler {
 
   Expected<JobId> submit(const JobRequest& job) override {
     SLURMTUNE_TRY(const std::vector<std::string> argv, submit_command(job));
-    const Answer answer = call(argv);
+    const Answer answer = call(argv, options_.command_timeout);
     if (answer.success) {
       if (const auto id = parse_job_id(answer.out)) return *id;
       // Submitted, it seems: whoever asked has to look the job up.
@@ -92,22 +99,47 @@ class SlurmCli final : public Scheduler {
 
   Expected<std::vector<JobReport>> report(std::span<const JobId> jobs) override {
     if (jobs.empty()) return std::vector<JobReport>();
-    std::string ids;
-    for (const JobId job : jobs) ids += (ids.empty() ? "" : ",") + std::to_string(job.number);
-    const std::string format(squeue_format);
+    const std::string format = "--Format=" + std::string(squeue_format);
     SLURMTUNE_TRY(Answer answer, ask("ask for jobs", {"squeue", "--noheader", "--states=all",
-                                                      "--jobs=" + ids, "--format=" + format}));
+                                                      "--jobs=" + comma_separated(jobs), format}));
     if (!answer.success) {
       // Where one job is unknown, squeue may refuse to tell of the others.
       if (jobs.size() == 1) return std::vector<JobReport>();
-      SLURMTUNE_TRY(answer, ask("ask for jobs", {"squeue", "--noheader", "--states=all", user(),
-                                                 "--format=" + format}));
+      SLURMTUNE_TRY(answer,
+                    ask("ask for jobs", {"squeue", "--noheader", "--states=all", user(), format}));
     }
     std::vector<JobReport> reports = parse_squeue(answer.out);
     std::erase_if(reports, [&](const JobReport& report) {
       return std::find(jobs.begin(), jobs.end(), report.job) == jobs.end();
     });
     return reports;
+  }
+
+  Expected<std::vector<JobReport>> accounting(std::span<const JobId> jobs) override {
+    if (jobs.empty()) return std::vector<JobReport>();
+    if (!find_program("sacct")) return unavailable("sacct is not in PATH");
+    // Accounting is worth a moment, no more: a database that is slow is not asked again.
+    const Answer answer =
+        call({"sacct", "--noheader", "--parsable2", "--allocations", "--starttime=1970-01-01",
+              "--format=" + std::string(sacct_format), "--jobs=" + comma_separated(jobs)},
+             options_.accounting_timeout);
+    if (!answer.success) return unavailable("sacct: " + slurm_reason(answer.message));
+    return parse_sacct(answer.out, static_cast<std::int64_t>(::geteuid()));
+  }
+
+  Expected<void> exclude_nodes(JobId job, const std::string& nodes) override {
+    const Answer answer =
+        call({"scontrol", "update", fmt::format("JobId={}", job.number), "ExcNodeList=" + nodes},
+             options_.command_timeout);
+    if (answer.success || answer.kind == SlurmAnswer::unknown_job ||
+        answer.kind == SlurmAnswer::job_is_over) {
+      return {};
+    }
+    if (answer.kind == SlurmAnswer::no_answer) {
+      return no_answer(fmt::format("exclude nodes for {}", job.number), answer.message);
+    }
+    return invalid_input(fmt::format("Slurm refuses to exclude {} for job {}: {}", nodes,
+                                     job.number, slurm_reason(answer.message)));
   }
 
   Expected<void> cancel(JobId job) override { return scancel(std::to_string(job.number)); }
@@ -124,7 +156,7 @@ class SlurmCli final : public Scheduler {
 
   static std::vector<std::string> find_command(const std::string& name) {
     return {"squeue", "--noheader",     "--states=all",
-            user(),   "--name=" + name, "--format=" + std::string(squeue_format)};
+            user(),   "--name=" + name, "--Format=" + std::string(squeue_format)};
   }
 
   static Expected<std::vector<std::string>> submit_command(const JobRequest& job) {
@@ -135,6 +167,7 @@ class SlurmCli final : public Scheduler {
     if (array) argv.push_back("--array=" + *array);
     if (!job.after_any.empty()) argv.push_back("--dependency=" + dependency_text(job));
     if (job.begin) argv.push_back("--begin=" + begin_text(*job.begin));
+    if (!job.exclude.empty()) argv.push_back("--exclude=" + job.exclude);
     argv.push_back(job.script);
     return argv;
   }
@@ -153,19 +186,19 @@ class SlurmCli final : public Scheduler {
   }
 
   /// One call of a command; one that hangs or cannot be started is no answer.
-  [[nodiscard]] Answer call(const std::vector<std::string>& argv) const {
+  [[nodiscard]] static Answer call(const std::vector<std::string>& argv,
+                                   std::chrono::milliseconds timeout) {
     const auto result =
         run_process({.call = {.argv = argv,
                               .environment = submission_environment(current_environment()),
                               .workdir = ""},
                      .input = "",
-                     .timeout = options_.command_timeout});
+                     .timeout = timeout});
     if (!result) {
       return {.kind = SlurmAnswer::no_answer, .out = "", .message = result.error().message};
     }
     if (result->ending == Ending::timed_out) {
-      const auto seconds =
-          std::chrono::duration_cast<std::chrono::seconds>(options_.command_timeout).count();
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
       return {.kind = SlurmAnswer::no_answer,
               .out = "",
               .message = fmt::format("{} gave no answer in {} s", argv.front(), seconds)};
@@ -181,7 +214,7 @@ class SlurmCli final : public Scheduler {
   /// Errors: unavailable, invalid_input in Slurm's words.
   [[nodiscard]] Expected<Answer> ask(const std::string& what,
                                      const std::vector<std::string>& argv) const {
-    Answer answer = call(argv);
+    Answer answer = call(argv, options_.command_timeout);
     if (answer.success) return answer;
     if (answer.kind == SlurmAnswer::no_answer) return no_answer(what, answer.message);
     if (answer.kind != SlurmAnswer::refused) return answer;
