@@ -68,6 +68,24 @@ Expected<std::optional<Instant>> end_of_allocation(const OpenStudy& study) {
   return end;
 }
 
+/// Whether another job goes on after this one. Asked again at its end: at its start there may have
+/// been no room in the queue for one.
+bool goes_on_elsewhere(const OpenStudy& study) {
+  return study.is_one_job() && prepare_successor(study.autotuner->directory()).has_value();
+}
+
+ExitCode left_to_next_job() {
+  print(std::string("the time of this job is over; the next job of the study goes on\n"));
+  return ExitCode::done;
+}
+
+/// The job that would go on has nothing left to do, unless it is to have the training.
+Expected<void> end_chain(const OpenStudy& study, const StudyView& view) {
+  if (wants_training(view.plan, view.state) && !view.state.training) return {};
+  SLURMTUNE_TRY(const auto slurm, open_slurm());
+  return cancel_whole_jobs(study.autotuner->directory(), *slurm, real_world().own_job);
+}
+
 }  // namespace
 
 Expected<ExitCode> run_local_study(OpenStudy& study) {
@@ -105,8 +123,14 @@ Expected<ExitCode> run_local_study(OpenStudy& study) {
   const bool all_ran = study.local->run_until_idle(keep_going);
   progress.end();
   if (error) return tl::unexpected<Error>(*error);
-  if (InterruptGuard::time_is_up()) SLURMTUNE_CHECK(autotuner.advance({Role::guard, 0}));
+  if (InterruptGuard::time_is_up()) {
+    SLURMTUNE_TRY(const StudyView cut, autotuner.look(Autotuner::Queue::skip));
+    if (!cut.state.finished && goes_on_elsewhere(study)) return left_to_next_job();
+    SLURMTUNE_CHECK(autotuner.advance({Role::guard, 0}));
+  }
   SLURMTUNE_TRY(const StudyView view, autotuner.look(Autotuner::Queue::skip));
+  if (!view.state.finished && all_ran && view.time_follows) return left_to_next_job();
+  if (view.state.finished && view.time_follows) SLURMTUNE_CHECK(end_chain(study, view));
   if (!all_ran && !view.state.finished) return left_unfinished(study, "interrupted");
   if (!view.state.finished) {
     return left_unfinished(

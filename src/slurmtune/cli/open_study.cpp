@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <system_error>
 
@@ -22,6 +23,9 @@ Expected<std::unique_ptr<Scheduler>> slurm_client() {
   return make_slurm_scheduler(choice);
 }
 
+/// Above what Slurm numbers its jobs: those that a study starts itself inside of one of them.
+constexpr std::int64_t inner_jobs = 1'000'000'000;
+
 /// For jobs that were cancelled: Slurm kills what does not go after KillWait, 30 s by default.
 constexpr std::chrono::seconds withdrawal_patience{90};
 
@@ -39,7 +43,9 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   } else if (part == LocalPart::foreground) {
     LocalOptions local;
     if (study.state.created.submit != "local") local.allocation = Allocation::used;
+    if (study.is_one_job()) local.last_job = inner_jobs;
     for (const JobRecord& job : study.state.jobs) {
+      if (job.kind == JobKind::whole) continue;
       local.last_job = std::max(local.last_job, job.job.value_or(0));
     }
     auto owned = std::make_unique<LocalScheduler>(local);
@@ -70,6 +76,37 @@ Expected<WholeJob> submit_one_job(const CreatedStudy& created) {
   const bool refused = !job && job.error().kind == ErrorKind::invalid_input;
   if (refused && created.creation == Creation::created) withdraw_study(created.directory);
   return job;
+}
+
+std::string whole_job_lines(const WholeJob& whole) {
+  if (!whole.is_new && whole.chained.empty()) {
+    return fmt::format("nothing is missing; job {} goes on\n", whole.job);
+  }
+  std::string lines;
+  if (whole.is_new) lines += fmt::format("{:>10}  the whole study\n", whole.job);
+  for (const std::int64_t job : whole.chained) {
+    lines += fmt::format("{:>10}  goes on where the time of the one before is over\n", job);
+  }
+  return lines;
+}
+
+std::optional<std::int64_t> prepare_successor(const StudyDirectory& directory) {
+  const World world = real_world();
+  const auto follow = [&]() -> Expected<std::optional<std::int64_t>> {
+    SLURMTUNE_TRY(const auto slurm, open_slurm());
+    return follow_whole_job(directory, *slurm, world);
+  };
+  const auto next = follow();
+  if (!next) {
+    // Then this job ends the study, once its time is over, with what there is.
+    spdlog::warn("no job goes on after this one: {}", next.error().message);
+    return std::nullopt;
+  }
+  if (*next) {
+    ::setenv(time_follows_variable, std::to_string(**next).c_str(), 1);
+    spdlog::info("job {} goes on after this one", **next);
+  }
+  return *next;
 }
 
 Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& created) {

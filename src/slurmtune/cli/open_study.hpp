@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/local/local_scheduler.hpp"
@@ -44,6 +45,13 @@ enum class LocalPart { foreground, bystander };
 
 /// Submits the one job of such a study; withdrawn likewise. Errors: those of submit_whole_job.
 [[nodiscard]] Expected<WholeJob> submit_one_job(const CreatedStudy& created);
+
+/// What was submitted, one line a job, or that nothing was missing.
+[[nodiscard]] std::string whole_job_lines(const WholeJob& whole);
+
+/// Inside a job of such a study: makes sure that another one goes on where its time may be too
+/// short, and tells the processes that are started here. Returns that job, if there is one.
+[[nodiscard]] std::optional<std::int64_t> prepare_successor(const StudyDirectory& directory);
 
 /// The jobs of a local study are known to one process only: a second one would run them again, or
 /// conclude without them. Errors: unavailable if another process works on the study.

@@ -77,13 +77,17 @@ Expected<ExitCode> resume_one_job(const OpenStudy& study) {
   SLURMTUNE_TRY(const auto slurm, open_slurm());
   SLURMTUNE_TRY(const WholeJob job,
                 submit_whole_job(study.autotuner->directory(), *slurm, real_world()));
-  print(job.is_new ? fmt::format("{:>10}  the whole study\n", job.job)
-                   : fmt::format("nothing is missing; job {} goes on\n", job.job));
+  print(whole_job_lines(job));
   return ExitCode::done;
 }
 
 Expected<ExitCode> resume(const DirectoryArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::foreground));
+  if (study.is_one_job() && held_nodes() && !study.state.finished &&
+      prepare_successor(study.autotuner->directory())) {
+    // The journal knows one more job now.
+    SLURMTUNE_TRY(study, open_study(arguments.directory, LocalPart::foreground));
+  }
   const bool launches =
       wants_training(study.autotuner->plan(), study.state) && !study.state.training;
   if (study.state.finished && !launches) {

@@ -14,8 +14,10 @@ namespace slurmtune {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SubmitMode>, 5> submit_words{
-    {{"graph", SubmitMode::graph},
+constexpr std::array<std::pair<std::string_view, SubmitMode>, 7> submit_words{
+    {{"auto", SubmitMode::automatic},
+     {"graph", SubmitMode::graph},
+     {"step", SubmitMode::step},
      {"one-job", SubmitMode::one_job},
      {"allocation", SubmitMode::allocation},
      {"scripts", SubmitMode::scripts},
@@ -30,9 +32,11 @@ void StudyArguments::add_to(CLI::App& app, const LaunchWords& words) {
   if (!launch.given) file->required();
   app.add_option("--site", site, "site file, or the name of one that comes with slurmtune");
   app.add_option("--submit", submit,
-                 "graph (Slurm), one-job (the same in one job), allocation (in the one that is "
-                 "held), local (this machine) or scripts (write only)")
-      ->check(CLI::IsMember({"graph", "one-job", "allocation", "scripts", "local"}));
+                 "graph (Slurm, all at once), step (each stage submits the next), one-job (all "
+                 "in one job, or a chain of them), allocation (in the one that is held), local "
+                 "(this machine), scripts (write only) or auto")
+      ->check(
+          CLI::IsMember({"auto", "graph", "step", "one-job", "allocation", "scripts", "local"}));
   app.add_option("--name", name, "with a launch line: the name of its study [of the script]");
   app.add_option("--write", write, "with a launch line: where its study goes [study-<name>.toml]");
   app.add_option("--slurm", slurm,

@@ -31,9 +31,7 @@ Expected<std::string> write_scripts_only(const CreatedStudy& created) {
 
 Expected<std::string> submit_in_one_job(const CreatedStudy& created) {
   SLURMTUNE_TRY(const WholeJob job, submit_one_job(created));
-  const std::string before = job.is_new ? "" : fmt::format("{} is in the queue already\n", job.job);
-  return fmt::format("{}{:>10}  the whole study\n{}", before, job.job,
-                     what_next(created.directory.root().string()));
+  return whole_job_lines(job) + what_next(created.directory.root().string());
 }
 
 Expected<std::string> submit_graph(const CreatedStudy& created) {

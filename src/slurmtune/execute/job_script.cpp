@@ -98,6 +98,11 @@ Expected<std::string> sbatch_lines(const JobScript& script) {
   const auto add = [&](std::string key, std::string value) {
     directives.push_back({.key = std::move(key), .value = std::move(value)});
   };
+  if (!script.study_id.empty()) {
+    const std::string what =
+        script.stage.empty() ? std::string(name_of(script.kind)) : script.stage.text;
+    add("comment", fmt::format("slurmtune study={} stage={}", script.study_id, what));
+  }
   // The training is the user's own, which need not bear a signal.
   const int warning = script.kind == JobKind::whole ? whole_warning_s : warning_s;
   if (array && !launch) add("signal", fmt::format("B:USR1@{}", warning));

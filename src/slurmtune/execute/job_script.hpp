@@ -22,6 +22,7 @@ struct JobScript {
   JobKind kind = JobKind::array;
   Site site;
   std::string study_dir;   ///< absolute
+  std::string study_id;    ///< for Slurm's comment; "" = none
   std::string study_name;  ///< for the comment at its head
   std::string origin;      ///< absolute directory of the user's study.toml
   std::string job_name;    ///< of attempt 0; a later one is named on the command line

@@ -29,6 +29,7 @@ struct Site {
   std::string constraint;
   std::string reservation;
   std::string licenses;
+  std::string begin;                         ///< the first jobs start no earlier; sbatch's words
   std::optional<int> nice;                   ///< added to what lowers the priority of a job
   std::vector<std::string> exclude;          ///< nodes that no job shall get, names or `n[1-4]`
   std::vector<std::string> sbatch_options;   ///< further options, one `--key=value` each, every job
@@ -54,6 +55,7 @@ struct Site {
   std::int64_t array_size_max = 1001;   ///< MaxArraySize: largest index + 1
   std::int64_t submit_jobs_max = 1000;  ///< jobs of one user, array tasks counted one by one
   std::optional<std::int64_t> running_jobs_max;  ///< of those, how many run at once
+  bool jobs_can_submit = true;                   ///< jobs may submit jobs
   std::int64_t walltime_max_s = 86'400;
   std::optional<std::int64_t> nodes_min;  ///< of one job
   std::optional<std::int64_t> nodes_max;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <regex>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -15,9 +16,11 @@ namespace slurmtune {
 namespace {
 
 // What the job scripts set themselves; a second value would win or be refused by sbatch.
-constexpr std::array<std::string_view, 14> own_options{
-    "--array",  "--dependency", "--error",     "--export", "--hold", "--job-name", "--nodes",
-    "--output", "--parsable",   "--test-only", "--time",   "--wait", "--wrap",     "--chdir"};
+constexpr std::array<std::string_view, 21> own_options{
+    "--array",    "--chdir",    "--deadline", "--dependency", "--error",     "--export",
+    "--hold",     "--input",    "--job-name", "--no-requeue", "--nodes",     "--open-mode",
+    "--output",   "--parsable", "--requeue",  "--signal",     "--test-only", "--time",
+    "--time-min", "--wait",     "--wrap"};
 
 constexpr std::array<const char*, 3> option_lists{"sbatch_options", "array_options",
                                                   "reducer_options"};
@@ -27,11 +30,16 @@ struct OwnKey {
   std::string_view option;
   std::string_view key;
 };
-constexpr std::array<OwnKey, 5> own_keys{{{"--exclude", "exclude"},
-                                          {"--reservation", "reservation"},
-                                          {"--licenses", "licenses"},
-                                          {"--nice", "nice"},
-                                          {"--cpus-per-task", "cpus_per_task"}}};
+constexpr std::array<OwnKey, 10> own_keys{{{"--partition", "partition"},
+                                           {"--account", "account"},
+                                           {"--qos", "qos"},
+                                           {"--constraint", "constraint"},
+                                           {"--begin", "begin"},
+                                           {"--exclude", "exclude"},
+                                           {"--reservation", "reservation"},
+                                           {"--licenses", "licenses"},
+                                           {"--nice", "nice"},
+                                           {"--cpus-per-task", "cpus_per_task"}}};
 
 std::string_view name_of_option(std::string_view option) {
   return option.substr(0, option.find_first_of("= "));
@@ -68,6 +76,20 @@ Expected<void> check_exclude(const Node& node, std::string_view path) {
     }
   }
   return {};
+}
+
+/// What tune/begin_time.cpp understands of sbatch's words.
+Expected<void> check_begin(const Node& node, std::string_view path) {
+  const Node* begin = node.find("begin");
+  if (begin == nullptr || begin->text.empty()) return {};
+  static const std::regex form(
+      R"(now(\+\d{1,9}(seconds?|minutes?|hours?|days?|weeks?)?)?|)"
+      R"(([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?|)"
+      R"(midnight|elevenses|noon|fika|teatime|today|tomorrow|)"
+      R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?)?)");
+  if (std::regex_match(begin->text, form)) return {};
+  return fail_at(path, begin->line, fmt::format("begin = \"{}\" is no time", begin->text),
+                 "write \"20:00\", \"now+2hours\", \"tomorrow\" or \"2026-12-01T20:00\"");
 }
 
 Expected<void> check_shell_lines(const Node* lines, std::string_view path) {
@@ -109,6 +131,11 @@ std::optional<FoundOption> find_option(const Site& site, const Wanted& wanted) {
 }
 
 bool gives(const Site& site, std::string_view key) {
+  if (key == "partition") return !site.partition.empty();
+  if (key == "account") return !site.account.empty();
+  if (key == "qos") return !site.qos.empty();
+  if (key == "constraint") return !site.constraint.empty();
+  if (key == "begin") return !site.begin.empty();
   if (key == "exclude") return !site.exclude.empty();
   if (key == "reservation") return !site.reservation.empty();
   if (key == "licenses") return !site.licenses.empty();
@@ -121,8 +148,10 @@ Expected<void> check_own_keys(const Node& node, std::string_view path, const Sit
     if (!gives(site, own.key)) continue;
     const auto found =
         find_option(site, [&](std::string_view option) { return option == own.option; });
-    // Reducers are not asked for cpus_per_task.
-    const bool fine = own.key == "cpus_per_task" && found && found->list == "reducer_options";
+    // Reducers are not asked for cpus_per_task, and may have to go elsewhere.
+    const bool of_reducers = own.key == "cpus_per_task" || own.key == "qos" ||
+                             own.key == "account" || own.key == "constraint";
+    const bool fine = of_reducers && found && found->list == "reducer_options";
     if (!found || fine) continue;
     const int line = line_of(node, {found->list, own.key});
     return fail_at(path, line,
@@ -132,6 +161,18 @@ Expected<void> check_own_keys(const Node& node, std::string_view path, const Sit
   return {};
 }
 
+/// The options of the site that ask for memory of jobs of trials, each once.
+std::set<std::string_view> memory_options(const Site& site) {
+  std::set<std::string_view> found;
+  for (const auto* options : {&site.sbatch_options, &site.array_options}) {
+    for (const std::string& option : *options) {
+      if (name_of_option(option).starts_with("--mem")) found.insert(name_of_option(option));
+    }
+  }
+  found.erase("--mem-bind");
+  return found;
+}
+
 /// sbatch takes only one of --mem, --mem-per-cpu and --mem-per-gpu.
 Expected<void> check_memory(const Node& node, std::string_view path, const Site& site) {
   const bool given[] = {!site.mem.empty(), !site.mem_per_cpu.empty(), !site.mem_per_gpu.empty()};
@@ -139,6 +180,12 @@ Expected<void> check_memory(const Node& node, std::string_view path, const Site&
   const int line = line_of(node, {"mem_per_gpu", "mem_per_cpu", "mem"});
   if (count > 1) {
     return fail_at(path, line, "more than one of mem, mem_per_cpu and mem_per_gpu is given",
+                   "keep one: sbatch refuses the others beside it");
+  }
+  if (memory_options(site).size() > 1) {
+    return fail_at(path, std::max(line, line_of(node, {"array_options", "sbatch_options"})),
+                   "options ask for memory in more than one way (--mem, --mem-per-cpu, "
+                   "--mem-per-gpu)",
                    "keep one: sbatch refuses the others beside it");
   }
   const auto option =
@@ -208,6 +255,7 @@ Expected<void> check_balance(const Node& node, std::string_view path, const Site
 Expected<void> check_site_keys(const Node& node, std::string_view path) {
   for (const char* list : option_lists) SLURMTUNE_CHECK(check_options(node.find(list), path));
   SLURMTUNE_CHECK(check_exclude(node, path));
+  SLURMTUNE_CHECK(check_begin(node, path));
   return check_shell_lines(node.find("modules"), path);
 }
 

@@ -9,21 +9,14 @@ namespace slurmtune {
 
 namespace {
 
-constexpr std::string_view own_submits =
-    "\"graph\", \"one-job\", \"allocation\", \"scripts\" or \"local\"";
-constexpr std::array<Word, 7> submit_words{{{"auto"},
-                                            {"graph"},
-                                            {"step", own_submits},
-                                            {"one-job"},
-                                            {"allocation"},
-                                            {"scripts"},
-                                            {"local"}}};
+constexpr std::array<Word, 7> submit_words{
+    {{"auto"}, {"graph"}, {"step"}, {"one-job"}, {"allocation"}, {"scripts"}, {"local"}}};
 
 // As GpuRequest.
 constexpr std::array<Word, 4> gpu_requests{{{"none"}, {"constraint"}, {"gres"}, {"gpus-per-node"}}};
 
 // What [slurm], a site file and its [[queue]]s have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 44> site_rows{{
+constexpr std::array<KeyRow, 46> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
@@ -32,6 +25,7 @@ constexpr std::array<KeyRow, 44> site_rows{{
     {"constraint", shape_token, "constraint = \"gpu\"", "Node features asked for."},
     {"reservation", shape_token, "reservation = \"course\"", "Reservation that jobs run in."},
     {"licenses", shape_token, "licenses = \"scratch\"", "Licences of every job."},
+    {"begin", shape_token, "begin = \"20:00\"", "The first jobs start no earlier; sbatch's words."},
     {"nice", shape_integer, "nice = 100", "Lowers the priority of jobs.", {0, 2'147'483'645}},
     {"exclude", shape_strings, "exclude = [\"n7\"]", "Nodes that no job shall get."},
     {"sbatch_options", shape_strings, "sbatch_options = [\"--licenses=scratch\"]",
@@ -83,6 +77,7 @@ constexpr std::array<KeyRow, 44> site_rows{{
      "running_jobs_max = 20",
      "Jobs of one user that run at once.",
      {1, 1e9}},
+    {"jobs_can_submit", shape_boolean, "jobs_can_submit = true", "Jobs may submit jobs."},
     {"walltime_max_s",
      shape_integer,
      "walltime_max_s = 86400",

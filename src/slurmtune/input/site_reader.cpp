@@ -38,6 +38,7 @@ void apply_placement(const Node& node, Site& site) {
   replace_text(node, "constraint", site.constraint);
   replace_text(node, "reservation", site.reservation);
   replace_text(node, "licenses", site.licenses);
+  replace_text(node, "begin", site.begin);
   replace_count(node, "nice", site.nice);
   replace_texts(node, "exclude", site.exclude);
   replace_texts(node, "sbatch_options", site.sbatch_options);
@@ -71,6 +72,7 @@ void apply_limits(const Node& node, Site& site) {
   site.array_size_max = integer_or(node, "array_size_max", site.array_size_max);
   site.submit_jobs_max = integer_or(node, "submit_jobs_max", site.submit_jobs_max);
   replace_count(node, "running_jobs_max", site.running_jobs_max);
+  site.jobs_can_submit = boolean_or(node, "jobs_can_submit", site.jobs_can_submit);
   site.walltime_max_s = integer_or(node, "walltime_max_s", site.walltime_max_s);
   replace_count(node, "nodes_min", site.nodes_min);
   replace_count(node, "nodes_max", site.nodes_max);

@@ -50,7 +50,7 @@ double likely_trial_s(const TrialLimits& limits) {
   return std::min(likely_trial_s_at_most, limits.total_s * likely_share_of_worst);
 }
 
-TaskRules task_rules(const StudyInput& input) {
+TaskRules task_rules(const StudyInput& input, SubmitMode submit) {
   const TrialLimits limits = trial_limits(input.spec.measure);
   return {
       .lanes = input.spec.lanes,
@@ -59,7 +59,10 @@ TaskRules task_rules(const StudyInput& input) {
       .likely_trial_s = likely_trial_s(limits),
       .min_task_s =
           std::max(input.site.min_task_minutes, input.site.job_minutes_min.value_or(0.0)) * 60.0,
-      .walltime_max_s = input.site.walltime_max_s,
+      .walltime_max_s =
+          submit == SubmitMode::one_job
+              ? std::max<std::int64_t>(60, input.site.walltime_max_s - whole_job_margin_s)
+              : input.site.walltime_max_s,
       .where = input.spec.path};
 }
 
@@ -73,7 +76,7 @@ Expected<ArrayShape> pack(std::int64_t experiments, std::int64_t tasks_max,
   if (few_enough > most) {
     return invalid_input(fmt::format(
         "{}: {} experiments do not fit into {} array {}: a task of at most {} holds {} of them; "
-        "narrow the space, or raise submit_jobs_max, array_size_max or walltime_max_s of the site "
+        "narrow the space, or raise submit_jobs_max or walltime_max_s of the site "
         "if the cluster allows more",
         rules.where, experiments, tasks_max, tasks_max == 1 ? "task" : "tasks",
         duration(static_cast<double>(rules.walltime_max_s)), most));

@@ -26,7 +26,12 @@ struct TaskRules {
 /// 60 to 230 s an experiment, 127 s for GPT2-large (DeepSpeedExamples, training/autotuning/hf).
 [[nodiscard]] double likely_trial_s(const TrialLimits& limits);
 
-[[nodiscard]] TaskRules task_rules(const StudyInput& input);
+/// Inside one job a task ends early enough for the next job of a chain to be told.
+[[nodiscard]] TaskRules task_rules(const StudyInput& input, SubmitMode submit);
+
+/// Of the time of a job that holds a study, what its tasks cannot use: its start, and its end, of
+/// which it is told two minutes before.
+inline constexpr std::int64_t whole_job_margin_s = 180;
 
 /// An array of tasks that hold all experiments of a stage.
 struct ArrayShape {

@@ -74,6 +74,9 @@ Expected<Plan> plan_from_json(const Json& json, std::string_view where) {
   fields.required("pruned", plan.pruned, dropped_from_json);
   fields.required("notes", plan.notes);
   fields.required("reducer_walltime_s", plan.reducer_walltime_s);
+  fields.optional("array_tasks_max", plan.array_tasks_max);
+  fields.optional("submit", plan.submit);
+  fields.optional("submit_why", plan.submit_why);
   fields.required("grid_size", plan.grid_size);
   fields.optional("budget_node_seconds", plan.budget_node_seconds);
   fields.required("worst_node_seconds", plan.worst_node_seconds);
@@ -123,6 +126,9 @@ Expected<std::string> render_plan(const Plan& plan) {
                {"worst_node_seconds", plan.worst_node_seconds},
                {"likely_node_seconds", plan.likely_node_seconds}};
   put(json, "budget_node_seconds", plan.budget_node_seconds);
+  if (plan.array_tasks_max > 0) json["array_tasks_max"] = plan.array_tasks_max;
+  if (!plan.submit.empty()) json["submit"] = plan.submit;
+  if (!plan.submit_why.empty()) json["submit_why"] = plan.submit_why;
   if (plan.launch) {
     json["launch"] = {{"nodes", plan.launch->nodes}, {"walltime_s", plan.launch->walltime_s}};
   }

@@ -50,6 +50,10 @@ struct Plan {
   std::vector<Dropped> pruned;  ///< what is left out before anything runs, with figures
   std::vector<std::string> notes;
   std::int64_t reducer_walltime_s = 600;
+  /// The most tasks of one array: a wider stage is several arrays. 0 = any number.
+  std::int64_t array_tasks_max = 0;
+  std::string submit;      ///< the way of submitting that it is made for; "" where none is chosen
+  std::string submit_why;  ///< why that one, where slurmtune chose
   std::int64_t grid_size = 0;  ///< valid configurations in the space; 0 = too many to count
   std::optional<std::int64_t> budget_node_seconds;
   /// All arrays and reducers; the arrays not above the budget, which the reducers keep.

@@ -14,6 +14,7 @@
 #include "slurmtune/plan/listed_knobs.hpp"
 #include "slurmtune/plan/objective_names.hpp"
 #include "slurmtune/plan/packing.hpp"
+#include "slurmtune/plan/shape.hpp"
 #include "slurmtune/plan/site_rules.hpp"
 #include "slurmtune/plan/stage_table.hpp"
 #include "slurmtune/space/global_batch.hpp"
@@ -29,12 +30,6 @@ constexpr std::int64_t lone_jobs = jobs_beside_stages;
 constexpr std::int64_t likely_reducer_s = 10;
 /// What a task likely takes besides its experiments.
 constexpr double likely_task_start_s = 20.0;
-
-/// A draft and the array that it has become.
-struct Shaped {
-  StageDraft draft;
-  ArrayShape shape;
-};
 
 /// Finds out whether trials can be started at all, before anybody waits in a queue for it.
 Expected<void> check_trials(const StudySpec& spec, const Space& space) {
@@ -64,72 +59,6 @@ Expected<void> check_trials(const StudySpec& spec, const Space& space) {
         spec.path, parameter.line, parameter.name, placeholder));
   }
   return {};
-}
-
-Expected<std::vector<Shaped>> shape_all(const std::vector<StageDraft>& drafts,
-                                        std::int64_t tasks_max, const TaskRules& rules) {
-  std::vector<Shaped> shaped;
-  for (const StageDraft& draft : drafts) {
-    Expected<ArrayShape> shape =
-        draft.tasks ? pack_into(draft.experiments, std::min(*draft.tasks, tasks_max), rules)
-                    : pack(draft.experiments, tasks_max, rules);
-    if (!shape) return tl::unexpected<Error>(std::move(shape).error());
-    shaped.push_back({draft, *shape});
-  }
-  return shaped;
-}
-
-std::int64_t jobs_of(const std::vector<Shaped>& stages) {
-  std::int64_t jobs = lone_jobs;
-  for (const Shaped& stage : stages) jobs += stage.shape.tasks + 1;
-  return jobs;
-}
-
-/// The widest arrays with which the whole graph has at most `jobs_max` jobs; nothing if even one
-/// task a stage is too many. Errors: invalid_input if so few tasks cannot hold the experiments.
-Expected<std::optional<std::vector<Shaped>>> widest_within(std::int64_t jobs_max,
-                                                           const std::vector<StageDraft>& drafts,
-                                                           std::int64_t widest,
-                                                           const TaskRules& rules) {
-  std::int64_t high = widest;  // surely too wide
-  std::int64_t low = 0;        // surely not too wide; it may be too narrow
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    const auto shaped = shape_all(drafts, middle, rules);
-    (shaped && jobs_of(*shaped) > jobs_max ? high : low) = middle;
-  }
-  if (low == 0) return std::nullopt;
-  SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(drafts, low, rules));
-  return shaped;
-}
-
-/// Packs all stages so that the whole graph stays within what one user may submit. Where even the
-/// narrowest arrays are too many, optional stages go, last first.
-Expected<std::vector<Shaped>> shape_within_limits(const StudyInput& input, const TaskRules& rules,
-                                                  StageTable& table) {
-  const std::int64_t jobs_max = input.site.submit_jobs_max;
-  const std::int64_t widest = input.site.array_size_max;
-  for (;;) {
-    SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(table.stages, widest, rules));
-    if (jobs_of(shaped) <= jobs_max) return shaped;
-    auto narrowed = widest_within(jobs_max, table.stages, widest, rules);
-    if (narrowed && *narrowed) return **std::move(narrowed);
-    const auto optional = std::find_if(table.stages.rbegin(), table.stages.rend(),
-                                       [](const StageDraft& draft) { return !draft.mandatory; });
-    if (optional == table.stages.rend()) {
-      if (!narrowed) return tl::unexpected<Error>(std::move(narrowed).error());
-      return invalid_input(fmt::format(
-          "{}: the graph of this study has {} jobs at least (an array task is one), but "
-          "submit_jobs_max of the site is {}; narrow the space, write submit = \"one-job\", or "
-          "raise it if the cluster allows",
-          input.spec.path, lone_jobs + 2 * static_cast<std::int64_t>(table.stages.size()),
-          jobs_max));
-    }
-    table.pruned.push_back(
-        {fmt::format("stage {} {}", name_of(optional->kind), optional->round + 1),
-         fmt::format("submit_jobs_max of the site is {}", jobs_max)});
-    table.stages.erase(std::next(optional).base());
-  }
 }
 
 PlannedStage planned_stage(const Shaped& stage, std::size_t number, const StudyInput& input,
@@ -253,7 +182,8 @@ void add_totals(const StudyInput& input, Plan& plan) {
 Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) {
   SLURMTUNE_TRY(const Space space, make_space(input.spec));
   SLURMTUNE_CHECK(check_trials(input.spec, space));
-  const TaskRules rules = task_rules(input);
+  SLURMTUNE_CHECK(check_submit(input, identity.submit));
+  const TaskRules rules = task_rules(input, identity.submit);
   SLURMTUNE_CHECK(check_concurrency(input, rules));
   SLURMTUNE_CHECK(check_nodes(input, rules.nodes_per_task));
   SLURMTUNE_TRY(StageTable table, stage_table(input, space));
@@ -263,6 +193,9 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   plan.study = identity.study;
   plan.study_name = input.spec.name;
   plan.inputs = identity.inputs;
+  plan.submit = name_of(identity.submit);
+  plan.submit_why = identity.submit_why;
+  if (is_in_arrays(identity.submit)) plan.array_tasks_max = input.site.array_size_max;
   plan.grid_size = table.grid_size;
   plan.reducer_walltime_s = std::llround(input.site.reducer_minutes * 60.0);
   plan.budget_node_seconds = budget_node_seconds(input);
@@ -272,12 +205,13 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   plan.notes.insert(plan.notes.end(), left_to_trials.begin(), left_to_trials.end());
   SLURMTUNE_TRY(const std::vector<std::string> lists, unused_lists(input, space));
   plan.notes.insert(plan.notes.end(), lists.begin(), lists.end());
-  SLURMTUNE_TRY(const std::vector<Shaped> shaped, shape_within_limits(input, rules, table));
+  SLURMTUNE_TRY(const std::vector<Shaped> shaped,
+                shape_within_limits(input, identity.submit, rules, table));
   for (const Shaped& stage : shaped) {
     plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));
   }
   plan.pruned = std::move(table.pruned);
-  add_rule_notes(input.site, plan);
+  add_rule_notes(input.site, identity.submit, plan);
   SLURMTUNE_CHECK(fit_budget(input, rules, plan));
   add_totals(input, plan);
   return plan;

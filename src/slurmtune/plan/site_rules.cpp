@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/plan/shape.hpp"
+
 namespace slurmtune {
 
 Expected<void> check_nodes(const StudyInput& input, std::int64_t nodes_per_task) {
@@ -22,7 +24,8 @@ Expected<void> check_nodes(const StudyInput& input, std::int64_t nodes_per_task)
   return {};
 }
 
-void add_rule_notes(const Site& site, Plan& plan) {
+void add_rule_notes(const Site& site, SubmitMode submit, Plan& plan) {
+  if (!is_in_arrays(submit)) return;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (site.job_minutes_min.value_or(0.0) > 0.0) {
     plan.notes.push_back(fmt::format(
@@ -31,7 +34,8 @@ void add_rule_notes(const Site& site, Plan& plan) {
         "\"one-job\" makes one job of all",
         site.name, *site.job_minutes_min, stages + jobs_beside_stages));
   }
-  const std::int64_t submissions = 2 * stages + jobs_beside_stages;
+  // By steps no more than one stage's at once: its array, its two reducers, and guard.
+  const std::int64_t submissions = submit == SubmitMode::step ? 4 : 2 * stages + jobs_beside_stages;
   if (site.jobs_per_minute_max && submissions > *site.jobs_per_minute_max) {
     plan.notes.push_back(fmt::format(
         "site {}: {} jobs a minute may be submitted (jobs_per_minute_max), but the graph submits "

@@ -17,6 +17,6 @@ inline constexpr std::int64_t jobs_beside_stages = 2;
 [[nodiscard]] Expected<void> check_nodes(const StudyInput& input, std::int64_t nodes_per_task);
 
 /// Notes the rules of the centre that no controller enforces, where the plan does not keep them.
-void add_rule_notes(const Site& site, Plan& plan);
+void add_rule_notes(const Site& site, SubmitMode submit, Plan& plan);
 
 }  // namespace slurmtune

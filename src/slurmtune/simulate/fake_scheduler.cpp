@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& nodes) {
 }  // namespace
 
 FakeScheduler::FakeScheduler(ManualClock& clock, FakeClusterOptions options)
-    : clock_(clock), options_(std::move(options)) {
+    : clock_(clock), options_(std::move(options)), next_id_(options_.first_job) {
   SLURMTUNE_ASSERT(options_.nodes >= 1 && options_.cpus_per_node >= 1);
   for (int i = 1; i <= options_.nodes; ++i) {
     nodes_[fmt::format("n{}", i)] = {.free_cpus = options_.cpus_per_node, .up = true};
@@ -55,6 +55,18 @@ Expected<FakeScript> FakeScheduler::admit(const JobRequest& job) const {
   if (job.array_tasks && (*job.array_tasks < 1 || *job.array_tasks > options_.array_size_max)) {
     return invalid_input(fmt::format("job {} is refused: invalid job array specification: {} tasks",
                                      job.name, *job.array_tasks));
+  }
+  std::int64_t jobs = job.array_tasks.value_or(1);
+  for (const auto& [id, other] : jobs_) {
+    jobs += std::count_if(other.tasks.begin(), other.tasks.end(), [](const Task& task) {
+      return task.phase == Phase::pending || task.phase == Phase::running;
+    });
+  }
+  if (jobs > options_.submit_jobs_max) {
+    return invalid_input(
+        fmt::format("job {} is refused: job violates accounting/QOS policy (job submit limit, "
+                    "user's size and/or time limits)",
+                    job.name));
   }
   if (script.nodes > options_.nodes) {
     return invalid_input(

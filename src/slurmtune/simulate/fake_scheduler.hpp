@@ -50,8 +50,10 @@ struct FakeClusterOptions {
   int cpus_per_node = 4;
   std::vector<std::string> partitions{"batch"};
   std::int64_t array_size_max = 1001;
-  std::chrono::seconds forget_after{300};   ///< MinJobAge: how long an ended job is still reported
-  std::chrono::seconds requeue_delay{120};  ///< before a requeued task may start again
+  std::int64_t submit_jobs_max = 1'000'000;  ///< jobs that are not over, tasks counted one by one
+  std::int64_t first_job = 1;                ///< its number
+  std::chrono::seconds forget_after{300};    ///< MinJobAge: how long an ended job is still reported
+  std::chrono::seconds requeue_delay{120};   ///< before a requeued task may start again
   Requeue requeue = Requeue::yes;
   Accounting accounting = Accounting::off;
   /// What tasks do. Empty: as their scripts say, `sleep SECONDS` and `exit CODE`.
@@ -178,7 +180,7 @@ class FakeScheduler final : public Scheduler {
   FakeClusterOptions options_;
   std::map<std::string, Node> nodes_;
   std::map<std::int64_t, Job> jobs_;
-  std::int64_t next_id_ = 1;
+  std::int64_t next_id_;
   FakeCalls calls_;
   bool answer_lost_ = false;
   bool away_ = false;

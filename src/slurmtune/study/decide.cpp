@@ -65,6 +65,12 @@ Step reduce_current(const StudyView& view, std::size_t stage) {
     return unavailable(fmt::format("{}: {} of {} tasks are still running or waiting", name.text,
                                    open.size(), files.manifest->slices.size()));
   }
+  if (view.time_follows && is_cut_short(view, stage)) {
+    return unavailable(
+        fmt::format("{}: the time of this job is over for {} of {} tasks; the next "
+                    "job of the study goes on with them",
+                    name.text, open.size(), files.manifest->slices.size()));
+  }
   if (!view.settled) return act(AwaitShards{stage});
   return act(ReduceStage{stage});
 }
@@ -73,6 +79,23 @@ Step reduce_up_to(const StudyView& view, std::size_t last) {
   const std::size_t current = current_stage(view);
   if (current > last || current >= view.stages.size()) return nothing();
   return reduce_current(view, current);
+}
+
+/// Of a study that goes by steps: concludes the current stage, runs again what it has lost, and
+/// gets the next one submitted.
+Step go_by_steps(const StudyView& view, Instant now) {
+  const std::size_t current = current_stage(view);
+  if (current >= view.stages.size()) return nothing();
+  const StageView& files = view.stages[current];
+  const auto arrays = view.state.jobs_of(view.plan.stages[current].name, JobKind::array);
+  const bool complete = files.manifest && open_slices(files).empty();
+  const bool may_have_shards = !arrays.empty() && !any_live(view, arrays) && !view.settled;
+  if (complete || may_have_shards || is_given_up(view, current)) {
+    return reduce_current(view, current);
+  }
+  SLURMTUNE_TRY(auto unsettled, settle_intent(view, now, Meanwhile::wait));
+  if (unsettled) return act(*std::move(unsettled));
+  return submit_missing(view);
 }
 
 // --- Roles ---
@@ -111,8 +134,10 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
       return act(RecordCancelled{});
     SLURMTUNE_TRY(auto leftover, cancel_leftovers(view));
     if (leftover) return act(*std::move(leftover));
-    const bool submits = intent.role == Role::submit || intent.role == Role::resume;
-    return submits ? submit_training(view, now) : nothing();
+    const bool by_user = intent.role == Role::submit || intent.role == Role::resume;
+    if (by_user) return submit_training(view, now, Meanwhile::leave);
+    // Where each job submits the next, nobody else would.
+    return view.state.goes_by_steps() ? submit_training(view, now, Meanwhile::wait) : nothing();
   }
   if (view.state.cancelled || intent.role == Role::cancel) return cancel_all(view);
   if (intent.role == Role::guard) {
@@ -120,12 +145,14 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
   }
   SLURMTUNE_TRY(auto entailed, complete_decisions(view));
   if (entailed) return act(*std::move(entailed));
+  const bool is_job = intent.role == Role::reduce || intent.role == Role::finish;
+  if (is_job && view.state.goes_by_steps()) return go_by_steps(view, now);
   switch (intent.role) {
     case Role::reduce: return reduce_up_to(view, intent.stage);
     case Role::finish: return finish_all(view);
     case Role::submit:
     case Role::resume: {
-      SLURMTUNE_TRY(auto unsettled, settle_intent(view, now));
+      SLURMTUNE_TRY(auto unsettled, settle_intent(view, now, Meanwhile::leave));
       if (unsettled) return act(*std::move(unsettled));
       return intent.role == Role::submit ? submit_missing(view) : resume(view);
     }

@@ -39,6 +39,11 @@ struct LookUpJob {
   std::string name;
   bool operator==(const LookUpJob&) const = default;
 };
+/// Waits until another process has completed its submission, or may be taken to be dead.
+struct AwaitSubmitter {
+  std::string name;  ///< of the job that it submits
+  bool operator==(const AwaitSubmitter&) const = default;
+};
 /// Waits for shards that the filesystem may not show yet, then looks again.
 struct AwaitShards {
   std::size_t stage = 0;
@@ -84,8 +89,9 @@ struct FinishStudy {
   bool operator==(const FinishStudy&) const = default;
 };
 
-using Action = std::variant<SubmitJob, LookUpJob, AwaitShards, ReduceStage, RecordDecision,
-                            ReleaseStage, DropTasks, CancelJob, RecordCancelled, FinishStudy>;
+using Action =
+    std::variant<SubmitJob, LookUpJob, AwaitSubmitter, AwaitShards, ReduceStage, RecordDecision,
+                 ReleaseStage, DropTasks, CancelJob, RecordCancelled, FinishStudy>;
 
 /// What this process came for.
 struct Intent {

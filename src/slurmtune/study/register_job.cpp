@@ -60,7 +60,8 @@ Expected<void> register_own_job(const StudyDirectory& directory,
                   .tasks = own.tasks};
   // A job may start before its submitter has written down that it exists: then it is that one.
   const JobRecord* intent = state.open_intent();
-  const bool intended = intent != nullptr && intent->stage == own.stage && intent->kind == own.kind;
+  const bool intended = intent != nullptr && intent->stage == own.stage &&
+                        intent->kind == own.kind && intent->first_slice == own.first_slice;
   event.attempt = intended ? intent->attempt : state.next_attempt(own.stage, own.kind);
   event.name = job_name(state.created.study, own.stage, own.kind, event.attempt);
   return register_job(journal, now, event);

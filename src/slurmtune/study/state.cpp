@@ -23,7 +23,10 @@ struct Fold {
   StudyState& state;
   Instant at;
 
-  void operator()(const StudyCreated& event) const { state.created = event; }
+  void operator()(const StudyCreated& event) const {
+    state.created = event;
+    state.created_at = at;
+  }
   void operator()(const PlanMade& /*event*/) const {}
   void operator()(const SubmitIntended& event) const {
     JobRecord& job = job_named(state, event.name);

@@ -49,6 +49,7 @@ enum class JobStarter {
 /// What the journal says so far: a fold over its events, nothing else.
 struct StudyState {
   StudyCreated created;
+  Instant created_at;
   std::int64_t last_event = 0;
   std::vector<JobRecord> jobs;  ///< in the order of their first event
   std::set<StageName> decided;
@@ -62,6 +63,8 @@ struct StudyState {
 
   /// The foreground for local studies, and for those inside one job or allocation.
   [[nodiscard]] JobStarter starter() const;
+  /// Each reducer submits the next stage (submit = "step").
+  [[nodiscard]] bool goes_by_steps() const { return created.submit == "step"; }
   /// Jobs of one stage and kind that exist (not merely intended, not lost), oldest first.
   [[nodiscard]] std::vector<const JobRecord*> jobs_of(const StageName& stage, JobKind kind) const;
   /// The intent that nobody has completed yet, if there is one.

@@ -37,6 +37,8 @@ struct StudyView {
   bool submitter_is_dead = false;
   bool deadline_near = false;           ///< no further stage can end before the deadline
   std::optional<std::int64_t> own_job;  ///< the job that this process runs in
+  /// Another job goes on once the time of this one is over (submit = "one-job", in several jobs).
+  bool time_follows = false;
 
   [[nodiscard]] bool is_live(const JobRecord& job) const {
     return job.job && live_jobs && live_jobs->contains(*job.job);

@@ -21,6 +21,8 @@ constexpr int actions_max = 100'000;
 constexpr std::chrono::milliseconds settle_step{500};
 /// How often jobs that were cancelled are asked about.
 constexpr std::chrono::milliseconds end_step{2000};
+/// How often another process's submission is looked after.
+constexpr std::chrono::milliseconds submitter_step{1000};
 
 }  // namespace
 
@@ -92,6 +94,7 @@ Expected<StudyView> Autotuner::look(Queue queue) {
   }
   view.settled = settled_;
   view.own_job = world_.own_job;
+  view.time_follows = world_.time_follows;
   const JobRecord* intent = view.state.open_intent();
   view.submitter_is_dead = intent != nullptr && world_.is_dead && world_.is_dead(intent->by);
   if (view.state.created.deadline) {
@@ -150,8 +153,8 @@ void Autotuner::say(const std::string& line) const {
 // --- Actions ---
 
 Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
-  SLURMTUNE_TRY(const JobRequest request,
-                prepare_job(directory_, input_, plan_, view.state, action));
+  SLURMTUNE_TRY(JobRequest request, prepare_job(directory_, input_, plan_, view.state, action));
+  if (request.begin && *request.begin <= world_.now()) request.begin.reset();
   SubmitIntended intent{.stage = action.stage,
                         .kind = action.kind,
                         .attempt = action.attempt,
@@ -204,6 +207,11 @@ Expected<void> Autotuner::act(const StudyView& view, const LookUpJob& action) {
                                 .first_slice = intent->first_slice,
                                 .tasks = intent->tasks}));
   queue_.reset();
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& /*view*/, const AwaitSubmitter& /*action*/) {
+  world_.sleep(submitter_step);
   return {};
 }
 

@@ -50,6 +50,7 @@ class Autotuner {
 
   [[nodiscard]] Expected<void> act(const StudyView& view, const SubmitJob& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const LookUpJob& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const AwaitSubmitter& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const AwaitShards& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const ReduceStage& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const RecordDecision& action);

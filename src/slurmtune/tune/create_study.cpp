@@ -14,6 +14,7 @@
 #include "slurmtune/execute/sbatch_directives.hpp"
 #include "slurmtune/generate/experiment_generator.hpp"
 #include "slurmtune/plan/planner.hpp"
+#include "slurmtune/plan/shape.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/journal.hpp"
 #include "slurmtune/tune/deadline.hpp"
@@ -37,16 +38,6 @@ StudyId new_study_id() {
   text[16] = variants[static_cast<std::size_t>(device() % 4U)];
   for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, "-");
   return {text};
-}
-
-std::string_view word_of(SubmitMode mode) {
-  switch (mode) {
-    case SubmitMode::local: return "local";
-    case SubmitMode::one_job: return "one-job";
-    case SubmitMode::allocation: return "allocation";
-    case SubmitMode::scripts: return "scripts";
-    default: return "graph";
-  }
 }
 
 /// A directory under construction beside its place; removed again unless it was moved there.
@@ -179,7 +170,7 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
                        .name = study.input.spec.name,
                        .inputs = {},
                        .origin = study.origin.string(),
-                       .submit = std::string(word_of(study.submit)),
+                       .submit = std::string(name_of(study.submit)),
                        .deadline = std::nullopt,
                        .version = std::string(version())};
   SLURMTUNE_TRY(created.deadline, deadline_of(study.input.spec, now));
@@ -200,8 +191,10 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   const StudyDirectory draft_directory(draft.path());
   SLURMTUNE_CHECK(freeze_input(study, draft_directory));
   SLURMTUNE_TRY(created.inputs, hash_inputs(draft.path()));
-  SLURMTUNE_TRY(const Plan plan,
-                make_plan(study.input, {.study = created.study, .inputs = created.inputs}));
+  SLURMTUNE_TRY(const Plan plan, make_plan(study.input, {.study = created.study,
+                                                         .inputs = created.inputs,
+                                                         .submit = study.submit,
+                                                         .submit_why = study.submit_why}));
   SLURMTUNE_TRY(const std::string plan_text, render_plan(plan));
   SLURMTUNE_CHECK(replace_file(draft_directory.plan_json(), plan_text, Durability::synced));
   SLURMTUNE_TRY(const Manifest first,

@@ -34,6 +34,7 @@ struct LoadedStudy {
   StudyInput input;
   std::filesystem::path origin;           ///< absolute directory of study.toml
   SubmitMode submit = SubmitMode::graph;  ///< never `automatic`
+  std::string submit_why;                 ///< why that one, where nobody said
 };
 
 /// The nodes of the Slurm allocation that this process runs in, if it does.
@@ -48,10 +49,10 @@ struct LoadedStudy {
 [[nodiscard]] bool is_bundled_site(std::string_view name);
 
 /// Loads study.toml, the ds_config and the site file that it names.
-/// `automatic` becomes `graph` if there is a Slurm here, else `local`, or `allocation` in the
-/// foreground inside one. In an allocation the frozen site has as many lanes as fit there, and a
-/// stage is one task, as in one job. `local` without a site of
-/// its own uses site-configs/local.toml. Errors: invalid_input, also for files that are not there.
+/// `automatic` becomes what `choose_submit` chooses if there is a Slurm here, else `local`, or
+/// `allocation` in the foreground inside one. In an allocation the frozen site has as many lanes as
+/// fit there, and a stage is one task, as in one job. `local` without a site of its own uses
+/// site-configs/local.toml. Errors: invalid_input, also for files that are not there.
 [[nodiscard]] Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
                                                const StudyOptions& options);
 

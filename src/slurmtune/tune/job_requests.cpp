@@ -3,6 +3,7 @@
 
 #include "slurmtune/execute/job_script.hpp"
 #include "slurmtune/study/files.hpp"
+#include "slurmtune/tune/begin_time.hpp"
 
 namespace slurmtune {
 
@@ -19,6 +20,7 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   script.kind = action.kind;
   script.site = input.site;
   script.study_dir = directory.root().string();
+  script.study_id = plan.study.text;
   script.study_name = plan.study_name;
   script.origin = created.origin;
   script.job_name = job_name(plan.study, action.stage, action.kind, 0);
@@ -34,7 +36,8 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   if (action.kind != JobKind::array) return script;
   const auto index = plan.index_of(action.stage);
   SLURMTUNE_ASSERT(index.has_value());
-  if (*index > 0) script.previous = plan.stages[*index - 1].name;
+  // By steps a stage is submitted only once it is decided about.
+  if (*index > 0 && created.submit != "step") script.previous = plan.stages[*index - 1].name;
   script = array_script(std::move(script), plan.stages[*index]);
   script.processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
   script.tasks = action.tasks.value_or(1);
@@ -61,6 +64,11 @@ Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInp
   if (action.kind == JobKind::array) {
     const std::int64_t at_once = plan.stages[*plan.index_of(action.stage)].tasks_at_once;
     if (at_once > 0 && at_once < action.tasks.value_or(1)) request.array_at_once = at_once;
+  }
+  const bool is_first = action.kind == JobKind::array && action.after_any.empty() &&
+                        action.stage == plan.stages.front().name;
+  if (is_first && !input.site.begin.empty()) {
+    SLURMTUNE_TRY(request.begin, begin_time(input.site.begin, state.created_at));
   }
   if (action.kind == JobKind::guard && state.created.deadline) {
     request.begin = *state.created.deadline - guard_margin;

@@ -13,6 +13,7 @@
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/input/readers.hpp"
 #include "slurmtune/plan/planner.hpp"
+#include "slurmtune/plan/submit_costs.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/create_study.hpp"
 #include "slurmtune/tune/deadline.hpp"
@@ -111,11 +112,9 @@ std::string with_keys(std::string_view text,
 /// would run one after the other; lanes work on it side by side.
 Expected<void> fit_into_one_job(LoadedStudy& study, const StudySpec& spec) {
   if (study.submit != SubmitMode::allocation && study.submit != SubmitMode::one_job) return {};
-  // Limits and rules are those of one job: its stages are none.
-  std::vector<std::pair<std::string_view, std::string>> keys{{"min_task_minutes", "100000"},
-                                                             {"submit_jobs_max", "1000000000"},
-                                                             {"job_minutes_min", "0"},
-                                                             {"jobs_per_minute_max", "1000000"}};
+  // The rules for short jobs are those of one job: its stages are none (inside_one_job, plan/).
+  std::vector<std::pair<std::string_view, std::string>> keys{
+      {"min_task_minutes", "100000"}, {"job_minutes_min", "0"}, {"jobs_per_minute_max", "1000000"}};
   if (study.submit == SubmitMode::allocation) {
     const auto nodes = held_nodes();
     if (!nodes) {
@@ -218,7 +217,7 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   study.sources.model_config = std::move(model.text);
   study.submit = options.submit.value_or(asked.spec.submit);
   if (study.submit == SubmitMode::automatic) {
-    study.submit = on_path("sbatch") ? SubmitMode::graph : SubmitMode::local;
+    study.submit = on_path("sbatch") ? SubmitMode::automatic : SubmitMode::local;
     if (options.in_foreground && held_nodes()) study.submit = SubmitMode::allocation;
   }
   if (options.mode && *options.mode != asked.spec.mode) {
@@ -226,6 +225,12 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   }
   SLURMTUNE_TRY(study.sources.site,
                 choose_site(options, files, study.origin, study.submit, study.sources.study));
+  if (study.submit == SubmitMode::automatic) {
+    SLURMTUNE_TRY(const StudyInput whole, read_study(study.sources));
+    const SubmitChoice choice = choose_submit(whole);
+    study.submit = choice.mode;
+    study.submit_why = choice.why;
+  }
   SLURMTUNE_CHECK(fit_into_one_job(study, asked.spec));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
   if (!model.note.empty()) study.input.spec.notes.push_back(std::move(model.note));
@@ -250,7 +255,9 @@ Expected<void> check_workdir(const LoadedStudy& study) {
 Expected<Plan> plan_study(const LoadedStudy& study, Instant now) {
   SLURMTUNE_CHECK(check_workdir(study));
   SLURMTUNE_CHECK(deadline_of(study.input.spec, now));
-  return make_plan(study.input, {});
+  return make_plan(
+      study.input,
+      {.study = {}, .inputs = {}, .submit = study.submit, .submit_why = study.submit_why});
 }
 
 std::filesystem::path default_directory(const LoadedStudy& study) {

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <vector>
 
+#include "slurmtune/plan/submit_costs.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/journal.hpp"
 #include "slurmtune/study/register_job.hpp"
+#include "slurmtune/tune/begin_time.hpp"
 #include "slurmtune/tune/job_requests.hpp"
 
 namespace slurmtune {
@@ -31,6 +33,7 @@ Expected<std::vector<JobId>> live_whole_jobs(const StudyState& state, TuningExec
   for (const JobReport& report : reports) {
     if (!is_over(report.state)) live.push_back(report.job);
   }
+  std::sort(live.begin(), live.end());
   return live;
 }
 
@@ -41,39 +44,66 @@ JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& in
   script.kind = JobKind::whole;
   script.site = input.site;
   script.study_dir = directory.root().string();
+  script.study_id = plan.study.text;
   script.study_name = plan.study_name;
   script.origin = created.origin;
   script.job_name = job_name(plan.study, {}, JobKind::whole, 0);
   script.nodes_per_task = input.spec.nodes_per_task();
   script.processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
-  std::int64_t worst_s = 0;
-  for (const PlannedStage& stage : plan.stages) {
-    worst_s += stage.tasks_max * stage.task_walltime_s + plan.reducer_walltime_s;
-  }
-  if (plan.launch) worst_s += plan.launch->walltime_s;
-  script.walltime = std::chrono::seconds(std::min(worst_s, input.site.walltime_max_s));
+  script.walltime = std::chrono::seconds(whole_jobs(plan, input.site).walltime_s);
   return script;
 }
 
-}  // namespace
+/// What is known of the jobs of such a study.
+struct WholeStudy {
+  StudyInput input;
+  Plan plan;
+  StudyState state;
+  std::vector<JobId> live;  ///< its jobs that run or will run, oldest first
+  std::int64_t known = 0;   ///< its jobs, those that are over too
+  WholeJobs needed;
+};
 
-Expected<WholeJob> submit_whole_job(const StudyDirectory& directory, TuningExecutor& executor,
-                                    const World& world) {
-  SLURMTUNE_TRY(const StudyInput input, directory.read_input());
-  SLURMTUNE_TRY(const Plan plan, directory.read_plan());
-  SLURMTUNE_TRY(const StudyState state, state_of(directory));
-  SLURMTUNE_TRY(const auto live, live_whole_jobs(state, executor));
-  if (!live.empty()) return WholeJob{live.front().number, false};
+Expected<WholeStudy> look_at(const StudyDirectory& directory, TuningExecutor& executor) {
+  WholeStudy study;
+  SLURMTUNE_TRY(study.input, directory.read_input());
+  SLURMTUNE_TRY(study.plan, directory.read_plan());
+  SLURMTUNE_TRY(study.state, state_of(directory));
+  SLURMTUNE_TRY(study.live, live_whole_jobs(study.state, executor));
+  study.known =
+      std::count_if(study.state.jobs.begin(), study.state.jobs.end(),
+                    [](const JobRecord& job) { return job.kind == JobKind::whole && job.job; });
+  study.needed = whole_jobs(study.plan, study.input.site);
+  return study;
+}
 
-  const JobScript script = whole_job_script(directory, input, plan, state.created);
+/// A job that was submitted, or that a submission of the same attempt had left already.
+struct Submission {
+  JobId job;
+  bool is_new = false;
+};
+
+/// Submits the next job of a study, after `before` if there is one.
+Expected<Submission> submit_next(const StudyDirectory& directory, TuningExecutor& executor,
+                                 const World& world, const WholeStudy& study,
+                                 std::optional<JobId> before) {
+  const JobScript script =
+      whole_job_script(directory, study.input, study.plan, study.state.created);
   SLURMTUNE_TRY(const std::string text, render_job_script(script));
   SLURMTUNE_CHECK(make_private_directory(log_directory(script)));
   SLURMTUNE_CHECK(replace_file(script_path(script), text, Durability::cached));
+  // Counted anew: this may be the second of a chain.
+  SLURMTUNE_TRY(const StudyState state, state_of(directory));
   const int attempt = state.next_attempt({}, JobKind::whole);
   JobRequest request;
-  request.name = job_name(plan.study, {}, JobKind::whole, attempt);
+  request.name = job_name(study.plan.study, {}, JobKind::whole, attempt);
   request.script = script_path(script);
   request.workdir = directory.root().string();
+  if (before) request.after_any.push_back(*before);
+  if (!before && !study.input.site.begin.empty()) {
+    SLURMTUNE_TRY(request.begin, begin_time(study.input.site.begin, state.created_at));
+    if (*request.begin <= world.now()) request.begin.reset();
+  }
   // Its name makes a second submission of the same attempt find the first one.
   SLURMTUNE_TRY(const auto found, executor.find(request.name));
   auto job = found ? Expected<JobId>(*found) : executor.submit(request);
@@ -86,13 +116,71 @@ Expected<WholeJob> submit_whole_job(const StudyDirectory& directory, TuningExecu
                                 .job = job->number,
                                 .first_slice = 0,
                                 .tasks = std::nullopt}));
-  return WholeJob{job->number, !found};
+  return Submission{*job, !found};
 }
 
-Expected<void> cancel_whole_jobs(const StudyDirectory& directory, TuningExecutor& executor) {
+}  // namespace
+
+Expected<WholeJob> submit_whole_job(const StudyDirectory& directory, TuningExecutor& executor,
+                                    const World& world) {
+  SLURMTUNE_TRY(WholeStudy study, look_at(directory, executor));
+  WholeJob whole;
+  if (study.live.empty()) {
+    SLURMTUNE_TRY(const Submission first,
+                  submit_next(directory, executor, world, study, std::nullopt));
+    whole.is_new = first.is_new;
+    study.live.push_back(first.job);
+    ++study.known;
+  }
+  whole.job = study.live.front().number;
+  if (study.input.site.jobs_can_submit) return whole;
+  const auto over = study.known - static_cast<std::int64_t>(study.live.size());
+  const std::int64_t wanted =
+      std::min(study.input.site.submit_jobs_max, study.needed.jobs_max - over);
+  while (static_cast<std::int64_t>(study.live.size()) < wanted) {
+    const auto next = submit_next(directory, executor, world, study, study.live.back());
+    // As many as there are go on; that Slurm takes no more is the site's word.
+    if (!next && next.error().kind == ErrorKind::invalid_input) break;
+    if (!next) return tl::unexpected<Error>(next.error());
+    study.live.push_back(next->job);
+    whole.chained.push_back(next->job.number);
+  }
+  return whole;
+}
+
+Expected<std::optional<std::int64_t>> follow_whole_job(const StudyDirectory& directory,
+                                                       TuningExecutor& executor,
+                                                       const World& world) {
+  if (!world.own_job) return std::nullopt;
+  SLURMTUNE_TRY(const StudyInput input, directory.read_input());
+  SLURMTUNE_TRY(const Plan plan, directory.read_plan());
+  if (whole_jobs(plan, input.site).jobs_max <= 1) return std::nullopt;
+  // Submitted by hand, it is known to nobody.
+  SLURMTUNE_CHECK(register_own_job(directory, world.now,
+                                   {.stage = {},
+                                    .kind = JobKind::whole,
+                                    .job = *world.own_job,
+                                    .first_slice = 0,
+                                    .tasks = std::nullopt}));
+  SLURMTUNE_TRY(const WholeStudy study, look_at(directory, executor));
+  if (study.state.finished) return std::nullopt;
+  for (const JobId job : study.live) {
+    if (job.number != *world.own_job) return job.number;
+  }
+  const bool enough = study.known >= study.needed.jobs_max;
+  if (!study.input.site.jobs_can_submit || enough) return std::nullopt;
+  SLURMTUNE_TRY(const Submission next,
+                submit_next(directory, executor, world, study, JobId{*world.own_job}));
+  return next.job.number;
+}
+
+Expected<void> cancel_whole_jobs(const StudyDirectory& directory, TuningExecutor& executor,
+                                 std::optional<std::int64_t> own_job) {
   SLURMTUNE_TRY(const StudyState state, state_of(directory));
   SLURMTUNE_TRY(const auto live, live_whole_jobs(state, executor));
-  for (const JobId job : live) SLURMTUNE_CHECK(executor.cancel(job));
+  for (const JobId job : live) {
+    if (job.number != own_job) SLURMTUNE_CHECK(executor.cancel(job));
+  }
   return {};
 }
 

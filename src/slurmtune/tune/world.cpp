@@ -76,6 +76,7 @@ World real_world() {
   for (const char* name : {"SLURMTUNE_JOB", "SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID"}) {
     if (!world.own_job) world.own_job = integer_in_environment(name);
   }
+  world.time_follows = std::getenv(time_follows_variable) != nullptr;
   if (const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT")) {
     world.after_event = [fatal = *fatal](std::int64_t number) {
       if (number == fatal) ::raise(SIGKILL);

@@ -23,8 +23,12 @@ struct World {
   std::string who;                                ///< this process, `host:pid`
   std::optional<std::int64_t> own_job;            ///< the job, or array, that this runs in
   bool in_array = false;                          ///< this process runs in a task of an array
+  bool time_follows = false;                      ///< another job goes on after this one's time
   std::function<void(std::int64_t)> after_event;  ///< called with each event won; may be empty
 };
+
+/// Set for the processes that a job starts which another job of the same study follows.
+inline constexpr const char* time_follows_variable = "SLURMTUNE_TIME_FOLLOWS";
 
 /// The real world of this process. `after_event` honours SLURMTUNE_TEST_DIE_AFTER_EVENT=n (the
 /// process kills itself once it has won event n), so that tests can stop it at every step.

@@ -239,7 +239,6 @@ TEST_CASE("read_study: a known word that cannot be done yet says what can", "[in
   const std::vector<std::pair<std::string, std::string>> cases{
       {"[search]\nstrategy = \"random\"\n", "search.strategy = \"random\""},
       {"[search]\nstrategy = \"model\"\n", "search.strategy = \"model\""},
-      {"[slurm]\nsubmit = \"step\"\n", "slurm.submit = \"step\""},
   };
   for (const auto& [lines, what] : cases) {
     INFO(what);

@@ -102,7 +102,7 @@ TEST_CASE("task_rules: come from the study and the site", "[plan]") {
   input.spec.measure.total_s = 100.0;
   input.site.min_task_minutes = 5.0;
   input.site.walltime_max_s = 7200;
-  const TaskRules made = task_rules(input);
+  const TaskRules made = task_rules(input, SubmitMode::graph);
   CHECK(made.nodes_per_task == 6);
   CHECK(made.lanes == 3);
   CHECK(made.likely_trial_s == 25.0);

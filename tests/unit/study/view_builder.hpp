@@ -22,7 +22,7 @@ class ViewBuilder {
     for (std::size_t i = 0; i < stages; ++i) {
       PlannedStage stage;
       stage.name = {fmt::format("{:02}-stage", i + 1)};
-      stage.tasks_max = 4;
+      stage.tasks_max = stage.tasks_at_once = 4;
       view.plan.stages.push_back(stage);
     }
     view.stages.resize(stages);

@@ -8,9 +8,11 @@
 #include <fmt/core.h>
 
 #include "slurmtune/analyze/result_analyzer.hpp"
+#include "slurmtune/plan/submit_costs.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/register_job.hpp"
 #include "slurmtune/tune/create_study.hpp"
+#include "slurmtune/tune/one_job.hpp"
 
 namespace slurmtune {
 
@@ -102,28 +104,37 @@ void SimulatedStudy::model_trial(const Experiment& experiment, Verdict& verdict)
   verdict.metrics.global_batch = static_cast<std::int64_t>(samples);
 }
 
-SimulatedStudy::SimulatedStudy(const std::string& study_toml) {
+SimulatedStudy::SimulatedStudy(const std::string& study_toml, SubmitMode submit,
+                               FakeClusterOptions cluster) {
   std::ofstream(home_ / "study.toml") << study_toml;
   std::ofstream(home_ / "ds_config.json") << ds_config;
   StudyOptions options;
-  options.submit = SubmitMode::graph;
+  options.submit = submit;
+  if (submit == SubmitMode::automatic) {
+    options.submit = SubmitMode::graph;
+    const auto asked = load_study(home_ / "study.toml", options);
+    if (!asked) throw std::runtime_error(asked.error().message);
+    options.submit = choose_submit(asked->input).mode;
+  }
   const auto loaded = load_study(home_ / "study.toml", options);
   if (!loaded) throw std::runtime_error(loaded.error().message);
   const auto created = create_study(*loaded, home_.path() / "study", clock_.now());
   if (!created) throw std::runtime_error(created.error().message);
   directory_ = created->directory;
   plan_ = directory_->read_plan().value();
-  cluster_options.behaviour = [this](const FakeTask& task) { return behave(task); };
-  scheduler_ = std::make_unique<FakeScheduler>(clock_, cluster_options);
+  cluster.behaviour = [this](const FakeTask& task) { return behave(task); };
+  scheduler_ = std::make_unique<FakeScheduler>(clock_, cluster);
 }
 
-Expected<StudyState> SimulatedStudy::process(const Intent& intent,
-                                             std::optional<std::int64_t> own_job) {
+TuningExecutor SimulatedStudy::executor_of(Scheduler& scheduler) {
   ExecutorOptions options;
   options.query_interval = std::chrono::milliseconds(0);
   options.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
   options.now = [this] { return clock_.now(); };
-  TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_), options);
+  return TuningExecutor(std::make_unique<BorrowedScheduler>(scheduler), options);
+}
+
+World SimulatedStudy::world_of(std::optional<std::int64_t> own_job) {
   World world;
   world.now = [this] {
     if (const auto other = std::exchange(before_deciding, {})) other();
@@ -134,9 +145,27 @@ Expected<StudyState> SimulatedStudy::process(const Intent& intent,
   world.is_dead = [](const std::string&) { return true; };
   world.who = fmt::format("sim:{}", ++processes_);
   world.own_job = own_job;
+  world.time_follows = time_follows_;
   world.after_event = [this](std::int64_t number) {
     if (number == die_after_event) throw Killed{};
   };
+  return world;
+}
+
+Expected<void> SimulatedStudy::submit() {
+  if (state().created.submit != "one-job") {
+    SLURMTUNE_CHECK(process({Role::resume, 0}));
+    return {};
+  }
+  TuningExecutor executor = executor_of(*scheduler_);
+  SLURMTUNE_CHECK(submit_whole_job(*directory_, executor, world_of(std::nullopt)));
+  return {};
+}
+
+Expected<StudyState> SimulatedStudy::process(const Intent& intent,
+                                             std::optional<std::int64_t> own_job) {
+  TuningExecutor executor = executor_of(inner_ != nullptr ? *inner_ : *scheduler_);
+  World world = world_of(own_job);
   try {
     SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(*directory_, executor, std::move(world)));
     auto state = autotuner.advance(intent);
@@ -193,7 +222,9 @@ FakeRun SimulatedStudy::behave(const FakeTask& task) {
   // st-<8>-<stage>-<kind>-<attempt>
   const std::size_t last = task.name.rfind('-');
   const std::string body = task.name.substr(12, last - 12);
+  if (dies && dies(task.name)) return {std::chrono::seconds(1), JobState::failed, {}};
   if (dead_jobs.contains(body)) return {std::chrono::seconds(1), JobState::failed, {}};
+  if (body == "all") return run_whole(task);
   if (body == "final") {
     reduce(task, {Role::finish, 0});
     return {std::chrono::seconds(2), JobState::completed, {}};
@@ -209,27 +240,63 @@ FakeRun SimulatedStudy::behave(const FakeTask& task) {
     return {std::chrono::seconds(2), JobState::completed, {}};
   }
   // As array.sbatch: first the decision that a dead reducer owes, then the slice.
-  if (*index > 0) {
+  if (*index > 0 && !state().goes_by_steps()) {
     const auto owed = process({Role::reduce, *index - 1}, task.job.number);
     if (!owed) return {std::chrono::seconds(1), JobState::failed, {}};
   }
-  run_slice(task, stage);
-  return {std::chrono::seconds(60), JobState::completed, {}};
+  return {run_slice(task, stage), JobState::completed, {}};
+}
+
+FakeRun SimulatedStudy::run_whole(const FakeTask& task) {
+  // As `resume` does inside such a job: the study's jobs are run by it, on its own nodes.
+  const Instant start = clock_.now();
+  TuningExecutor slurm = executor_of(*scheduler_);
+  const auto next = follow_whole_job(*directory_, slurm, world_of(task.job.number));
+  time_follows_ = next && *next;
+  FakeClusterOptions options;
+  options.nodes = static_cast<int>(task.nodes.size());
+  options.first_job = 1'000'000'000 + task.job.number * 1000;
+  options.behaviour = [this](const FakeTask& inner) { return behave(inner); };
+  FakeScheduler inner(clock_, options);
+  inner_ = &inner;
+  inner_end_ = *task.ends_by - std::chrono::seconds(120);
+  (void)process({Role::resume, 0}, task.job.number);
+  const auto over = [&] { return inner.is_idle() || clock_.now() >= *inner_end_; };
+  (void)inner.run_until(
+      over, std::chrono::duration_cast<std::chrono::milliseconds>(*inner_end_ - clock_.now()));
+  if (!state().finished && !time_follows_) (void)process({Role::guard, 0}, task.job.number);
+  inner_ = nullptr;
+  inner_end_.reset();
+  time_follows_ = false;
+  if (state().finished) (void)cancel_whole_jobs(*directory_, slurm, task.job.number);
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - start),
+          JobState::completed,
+          {}};
 }
 
 void SimulatedStudy::reduce(const FakeTask& task, const Intent& intent) {
   (void)process(intent, task.job.number);
 }
 
-void SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
+std::chrono::seconds SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
   const auto manifest = directory_->read_manifest(stage).value();
-  if (!manifest) return;
+  constexpr std::chrono::seconds startup{10};
+  constexpr std::chrono::seconds trial_time{50};
+  if (!manifest) return startup;
   std::int64_t first_slice = 0;
   for (const JobRecord& job : state().jobs) {
     if (job.job == task.job.number) first_slice = job.first_slice;
   }
   const std::int64_t slice = first_slice + task.task.value_or(0);
-  if (slice >= static_cast<std::int64_t>(manifest->slices.size())) return;
+  if (slice >= static_cast<std::int64_t>(manifest->slices.size())) return startup;
+  std::set<ExperimentId> measured;
+  const StudyState known = state();
+  const auto earlier = directory_->read_shards(stage, known.jobs_of(stage, JobKind::array)).value();
+  for (const Shard& shard : earlier) {
+    for (const Verdict& verdict : shard.verdicts) measured.insert(verdict.experiment);
+  }
+  std::chrono::seconds took = startup;
+  std::string reason = "done";
   std::string text;
   const auto add = [&](const ShardLine& line) { text += render_shard_line(line).value() + '\n'; };
   TaskStart start;
@@ -245,6 +312,13 @@ void SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
   const Slice range = manifest->slices[static_cast<std::size_t>(slice)];
   for (std::int64_t i = range.first; i < range.end; ++i) {
     const Experiment& experiment = manifest->experiments[static_cast<std::size_t>(i)];
+    // Of one slice several arrays may have run a part.
+    if (measured.contains(experiment.id)) continue;
+    if (inner_end_ && clock_.now() + took + trial_time > *inner_end_) {
+      reason = "no_time";
+      break;
+    }
+    took += trial_time;
     Verdict verdict;
     verdict.experiment = experiment.id;
     verdict.configuration = experiment.configuration_id;
@@ -257,9 +331,10 @@ void SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
     if (rule_of(verdict.outcome).counts_as_tried) ++runs_[experiment.id];
     add(verdict);
   }
-  add(TaskEnd{.at = clock_.now(), .reason = "done", .node_seconds = 60});
+  add(TaskEnd{.at = clock_.now(), .reason = reason, .node_seconds = took.count()});
   const auto path = directory_->verdicts(stage) / shard_name(task.job.number, slice, task.restart);
   (void)replace_file(path, text, Durability::cached);
+  return took;
 }
 
 }  // namespace slurmtune

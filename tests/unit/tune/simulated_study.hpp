@@ -24,8 +24,10 @@ class SimulatedStudy {
   /// What an experiment would measure.
   using Trial = std::function<void(const Experiment&, Verdict&)>;
 
-  /// A DeepSpeed study over all ZeRO stages, or what `study_toml` says.
-  explicit SimulatedStudy(const std::string& study_toml = deepspeed_study());
+  /// A DeepSpeed study over all ZeRO stages, or what `study_toml` says. `automatic` submits as
+  /// `auto` does where there is a Slurm.
+  explicit SimulatedStudy(const std::string& study_toml = deepspeed_study(),
+                          SubmitMode submit = SubmitMode::graph, FakeClusterOptions cluster = {});
 
   [[nodiscard]] static std::string deepspeed_study();
 
@@ -39,6 +41,9 @@ class SimulatedStudy {
   /// What `submit` does after a refusal: ends the study's jobs and takes it back.
   [[nodiscard]] Expected<void> withdraw();
 
+  /// What `submit` and `resume` do: of the graph, of the first step, or of the one job.
+  [[nodiscard]] Expected<void> submit();
+
   /// Lets the cluster work until nothing runs and nothing will.
   void run();
 
@@ -50,11 +55,12 @@ class SimulatedStudy {
   [[nodiscard]] std::map<ExperimentId, int> runs() const { return runs_; }
 
   // Faults.
-  std::int64_t die_after_event = 0;       ///< the process that wins this event dies; 0 = none
-  std::set<std::string> dead_jobs;        ///< jobs (by stage-kind) that die without doing anything
+  std::int64_t die_after_event = 0;  ///< the process that wins this event dies; 0 = none
+  std::set<std::string> dead_jobs;   ///< jobs (by stage-kind) that die without doing anything
+  std::function<bool(const std::string&)>
+      dies;                               ///< jobs (by name) that do so likewise; may be empty
   std::function<void()> before_deciding;  ///< called once, after a process has looked
   Trial trial = model_trial;
-  FakeClusterOptions cluster_options;
 
   [[nodiscard]] FakeScheduler& cluster() { return *scheduler_; }
   [[nodiscard]] const StudyDirectory& directory() const { return *directory_; }
@@ -66,12 +72,19 @@ class SimulatedStudy {
   struct Killed {};
 
   [[nodiscard]] FakeRun behave(const FakeTask& task);
-  void run_slice(const FakeTask& task, const StageName& stage);
+  [[nodiscard]] FakeRun run_whole(const FakeTask& task);
+  [[nodiscard]] World world_of(std::optional<std::int64_t> own_job);
+  [[nodiscard]] TuningExecutor executor_of(Scheduler& scheduler);
+  /// Returns how long it took.
+  std::chrono::seconds run_slice(const FakeTask& task, const StageName& stage);
   void reduce(const FakeTask& task, const Intent& intent);
 
   TemporaryDirectory home_;
   ManualClock clock_;
   std::unique_ptr<FakeScheduler> scheduler_;
+  FakeScheduler* inner_ = nullptr;    ///< of the job that holds the study and runs now
+  std::optional<Instant> inner_end_;  ///< when that job will be told to end
+  bool time_follows_ = false;         ///< another such job goes on after it
   std::optional<StudyDirectory> directory_;
   std::optional<Plan> plan_;
   std::map<ExperimentId, int> runs_;
