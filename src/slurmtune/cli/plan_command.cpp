@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <chrono>
 #include <memory>
+#include <span>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -7,12 +9,54 @@
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
+#include "slurmtune/execute/expected_wait.hpp"
 #include "slurmtune/plan/plan_dot.hpp"
+#include "slurmtune/plan/submit_costs.hpp"
+#include "slurmtune/report/submit_text.hpp"
 #include "slurmtune/tune/world.hpp"
 
 namespace slurmtune {
 
 namespace {
+
+/// How long Slurm may take to say when a job would start.
+constexpr std::chrono::seconds queue_patience{10};
+
+/// Asks Slurm twice at most: for a job of the arrays, and for one that holds the study.
+QueueWaits ask_queue(const StudyInput& input, std::span<const SubmitCost> costs) {
+  QueueWaits waits;
+  const Instant now = real_world().now();
+  const auto ask = [&](const SubmitCost& cost) {
+    return expected_wait(
+        input.site,
+        {.name = "slurmtune-plan",
+         .nodes = cost.nodes,
+         .processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node,
+         .walltime = std::chrono::seconds(cost.walltime_s)},
+        now, queue_patience);
+  };
+  bool asked = false;
+  for (const SubmitCost& cost : costs) {
+    if (!cost.why_not.empty()) continue;
+    if (cost.mode == SubmitMode::one_job) {
+      // What does not answer is not asked again.
+      const bool silent = asked && !waits.task && waits.task.error().kind == ErrorKind::unavailable;
+      waits.whole = silent ? waits.task : ask(cost);
+    } else if (!asked) {
+      waits.task = ask(cost);
+      asked = true;
+    }
+  }
+  return waits;
+}
+
+/// The ways to submit, where one of Slurm's was chosen.
+std::string ways_to_submit(const LoadedStudy& study, const Plan& plan) {
+  if (study.submit == SubmitMode::local || study.submit == SubmitMode::allocation) return "";
+  const StudyInput& input = study.outside ? *study.outside : study.input;
+  const auto costs = submit_costs(input);
+  return submit_text(costs, plan, ask_queue(input, costs), colour_of_output());
+}
 
 struct PlanArguments {
   StudyArguments study;
@@ -32,7 +76,8 @@ Expected<ExitCode> show_plan(const PlanArguments& arguments) {
     SLURMTUNE_TRY(const std::string text, render_plan(plan));
     print(Json::parse(text));
   } else {
-    print(plan_text(given.study.input, plan, colour_of_output()));
+    print(plan_text(given.study.input, plan, colour_of_output()) +
+          ways_to_submit(given.study, plan));
   }
   return ExitCode::done;
 }

@@ -35,6 +35,8 @@ struct LoadedStudy {
   std::filesystem::path origin;           ///< absolute directory of study.toml
   SubmitMode submit = SubmitMode::graph;  ///< never `automatic`
   std::string submit_why;                 ///< why that one, where nobody said
+  /// With submit = one-job, what the study is outside of its job: to compare with other ways.
+  std::optional<StudyInput> outside;
 };
 
 /// The nodes of the Slurm allocation that this process runs in, if it does.

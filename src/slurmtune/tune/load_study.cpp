@@ -231,6 +231,9 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
     study.submit = choice.mode;
     study.submit_why = choice.why;
   }
+  if (study.submit == SubmitMode::one_job) {
+    SLURMTUNE_TRY(study.outside, read_study(study.sources));
+  }
   SLURMTUNE_CHECK(fit_into_one_job(study, asked.spec));
   SLURMTUNE_TRY(study.input, read_study(study.sources));
   if (!model.note.empty()) study.input.spec.notes.push_back(std::move(model.note));

@@ -67,6 +67,23 @@ class Step(StudyTest):
         self.assert_nothing_run_twice(study)
         self.assert_no_process_left()
 
+    def test_plan_compares_the_ways_by_the_queue_as_it_is(self):
+        study_toml = self.write_study(grid_study())
+        arguments = [study_toml, "--site", self.place / "site.toml"]
+        run = slurmtune("plan", *arguments)
+        self.assertEqual(run.code, 0, run.text)
+        rows = {line.split()[0]: line for line in run.out.splitlines()
+                if line.startswith(("  graph  ", "  step  ", "  one-job  "))}
+        self.assertEqual(len(rows), 3, run.out)
+        for row in rows.values():
+            self.assertRegex(row, r" \d+(\.\d+)? (s|min) ", run.out)
+        self.assertIn("this plan", rows["graph"])
+        # A job that the queue would refuse: the plan is shown all the same.
+        refused = slurmtune("plan", *arguments, SLURM_CONF="/nowhere/slurm.conf")
+        self.assertEqual(refused.code, 0, refused.text)
+        self.assertIn("waits: unknown: SLURM_CONF=/nowhere/slurm.conf", refused.out)
+        self.assertEqual(queue(), [])
+
     def test_where_jobs_may_not_submit_jobs(self):
         text = grid_study() + "[slurm]\njobs_can_submit = false\n"
         run = slurmtune("submit", *self.arguments(self.write_study(text)), *STEP)

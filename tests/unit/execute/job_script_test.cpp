@@ -244,3 +244,17 @@ TEST_CASE("script_path and log_directory: below the study directory", "[execute]
   CHECK(script_path(script) == "/s/guard.sbatch");
   CHECK(log_directory(script) == "/s/logs");
 }
+
+TEST_CASE("a job's comment says which study it is of, and which stage", "[execute]") {
+  JobScript script = array_of("/s");
+  script.study_id = "6b1f0c2d-7c1e-4f0a-9d55-0a3b8e2f4c61";
+  CHECK(directive_value(directives_of(script), "comment") ==
+        "slurmtune study=6b1f0c2d-7c1e-4f0a-9d55-0a3b8e2f4c61 stage=02-frontier");
+  script.kind = JobKind::guard;
+  script.stage = {};
+  CHECK(directive_value(directives_of(script), "comment") ==
+        "slurmtune study=6b1f0c2d-7c1e-4f0a-9d55-0a3b8e2f4c61 stage=guard");
+  // Options of the site come after it, and win.
+  script.site.sbatch_options = {"--comment=billing"};
+  CHECK(directive_value(directives_of(script), "comment") == "billing");
+}

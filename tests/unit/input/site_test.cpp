@@ -139,6 +139,12 @@ TEST_CASE("site keys that contradict each other are refused where the last of th
        "s.toml:4: --licenses stands in sbatch_options and in licenses"},
       {head + "cpus_per_task = 8\narray_options = [\"--cpus-per-task=4\"]\n",
        "s.toml:4: --cpus-per-task stands in array_options and in cpus_per_task"},
+      {head + "sbatch_options = [\"--mem=2G\"]\narray_options = [\"--mem-per-cpu=2G\"]\n",
+       "s.toml:4: options ask for memory in more than one way"},
+      {head + "partition = \"a\"\narray_options = [\"--partition=b\"]\n",
+       "s.toml:4: --partition stands in array_options and in partition"},
+      {head + "array_options = [\"--signal=TERM\"]\n", "s.toml:3: --signal is set by slurmtune"},
+      {head + "begin = \"25:00\"\n", "s.toml:3: begin = \"25:00\" is no time"},
       {head + "nodes_min = 65\nnodes_max = 64\n", "s.toml:3: nodes_min = 65 is more than"},
       {head + "job_minutes_min = 60\nwalltime_max_s = 1800\n",
        "s.toml:3: job_minutes_min is more than a job may last"},
@@ -154,6 +160,13 @@ TEST_CASE("site keys that contradict each other are refused where the last of th
   }
   // A reducer's own memory contradicts nothing.
   CHECK(refusal_of(head + "mem = \"0\"\nreducer_options = [\"--mem=2G\"]\n") == "accepted");
+  // A reducer may have to go elsewhere.
+  CHECK(refusal_of(head + "qos = \"a\"\nreducer_options = [\"--qos=b\"]\n") == "accepted");
+  for (const char* begin : {"20:00", "7:30:15", "now+2hours", "now", "tomorrow", "fika",
+                            "2026-12-01", "2026-12-01T20:00"}) {
+    INFO(begin);
+    CHECK(refusal_of(head + "begin = \"" + begin + "\"\n") == "accepted");
+  }
   const auto study =
       read_texts(generic_study + "[slurm]\narray_options = [\"--gres=gpu:2\"]\n", {},
                  "name = \"s\"\ngpus_per_node = 4\ngpu_request = \"gpus-per-node\"\n");

@@ -244,3 +244,15 @@ TEST_CASE("FakeScheduler: what a task does may use the scheduler and take time",
   CHECK(order == std::vector<std::string>{"first", "third"});
   CHECK(clock.now() == ManualClock::evening + 50s);
 }
+
+TEST_CASE("fake: a user's jobs are limited, array tasks counted one by one", "[simulate]") {
+  Cluster cluster({.submit_jobs_max = 5});
+  const JobId four = cluster.submit("", 4);
+  (void)cluster.submit();
+  const JobRequest one = cluster.scheduler->request_of(four);
+  const auto refused = cluster.scheduler->submit(one);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == ErrorKind::invalid_input);
+  CHECK(cluster.scheduler->run_until_idle(1h));
+  CHECK(cluster.scheduler->submit(one));
+}
