@@ -12,9 +12,23 @@ namespace {
 /// All tasks of an array may register it at once; each round one of them wins.
 constexpr int appends_max = 10'000;
 
-bool knows(const StudyState& state, std::int64_t job) {
+/// The number alone does not say so: a controller that was killed may give it to another job.
+bool is_known(const JobRecord& record, const Submitted& event) {
+  return record.job == event.job && !record.lost && record.stage == event.stage &&
+         record.kind == event.kind;
+}
+
+/// Whether the journal has this very job, of whatever name.
+bool knows(const StudyState& state, const Submitted& event) {
   return std::any_of(state.jobs.begin(), state.jobs.end(),
-                     [&](const JobRecord& record) { return record.job == job; });
+                     [&](const JobRecord& record) { return is_known(record, event); });
+}
+
+/// Whether there is nothing left to write about it: an intent that waits for its number gets it,
+/// also if an earlier job of this stage had the same.
+bool is_settled(const StudyState& state, const Submitted& event) {
+  const JobRecord* intent = state.open_intent();
+  return (intent == nullptr || intent->name != event.name) && knows(state, event);
 }
 
 /// The event under a name that no other job has.
@@ -36,7 +50,7 @@ Expected<void> register_job(const Journal& journal, const std::function<Instant(
   for (int i = 0; i < appends_max; ++i) {
     SLURMTUNE_TRY(const auto events, journal.read());
     SLURMTUNE_TRY(const StudyState state, fold(events));
-    if (knows(state, event.job)) return {};
+    if (is_settled(state, event)) return {};
     SLURMTUNE_TRY(const auto appended,
                   journal.append(state.last_event + 1, now(), named_apart(state, event)));
     if (appended == Journal::Append::won) return {};
@@ -50,7 +64,6 @@ Expected<void> register_own_job(const StudyDirectory& directory,
   const Journal journal(directory.journal());
   SLURMTUNE_TRY(const auto events, journal.read());
   SLURMTUNE_TRY(const StudyState state, fold(events));
-  if (knows(state, own.job)) return {};
   Submitted event{.name = {},
                   .stage = own.stage,
                   .kind = own.kind,
@@ -58,6 +71,7 @@ Expected<void> register_own_job(const StudyDirectory& directory,
                   .job = own.job,
                   .first_slice = own.first_slice,
                   .tasks = own.tasks};
+  if (knows(state, event)) return {};
   // A job may start before its submitter has written down that it exists: then it is that one.
   const JobRecord* intent = state.open_intent();
   const bool intended = intent != nullptr && intent->stage == own.stage &&

@@ -40,6 +40,12 @@ struct Fold {
     job.lost = false;
   }
   void operator()(const Submitted& event) const {
+    // A controller that was killed may forget its newest jobs and give their numbers away again.
+    for (JobRecord& other : state.jobs) {
+      if (other.job != event.job || other.name == event.name) continue;
+      other.lost = true;
+      std::erase_if(state.dropped, [&](const auto& tasks) { return tasks.first == event.job; });
+    }
     JobRecord& job = job_named(state, event.name);
     job.stage = event.stage;
     job.kind = event.kind;

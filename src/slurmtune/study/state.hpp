@@ -23,7 +23,7 @@ struct JobRecord {
   std::int64_t first_slice = 0;
   std::optional<std::int64_t> tasks;  ///< absent: a single job
   std::optional<std::int64_t> job;    ///< absent: intended only
-  bool lost = false;                  ///< the batch system knew no job of that name
+  bool lost = false;                  ///< the batch system knew no job of that name, or forgot it
   std::string by;                     ///< who intended it, `host:pid`
   Instant intended_at;
 
@@ -65,7 +65,8 @@ struct StudyState {
   [[nodiscard]] JobStarter starter() const;
   /// Each reducer submits the next stage (submit = "step").
   [[nodiscard]] bool goes_by_steps() const { return created.submit == "step"; }
-  /// Jobs of one stage and kind that exist (not merely intended, not lost), oldest first.
+  /// Jobs of one stage and kind that have a number (not merely intended), oldest first. One that
+  /// was forgotten may have left shards.
   [[nodiscard]] std::vector<const JobRecord*> jobs_of(const StageName& stage, JobKind kind) const;
   /// The intent that nobody has completed yet, if there is one.
   [[nodiscard]] const JobRecord* open_intent() const;

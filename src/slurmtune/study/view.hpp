@@ -41,7 +41,7 @@ struct StudyView {
   bool time_follows = false;
 
   [[nodiscard]] bool is_live(const JobRecord& job) const {
-    return job.job && live_jobs && live_jobs->contains(*job.job);
+    return job.job && !job.lost && live_jobs && live_jobs->contains(*job.job);
   }
 };
 

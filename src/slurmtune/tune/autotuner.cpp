@@ -24,6 +24,15 @@ constexpr std::chrono::milliseconds end_step{2000};
 /// How often another process's submission is looked after.
 constexpr std::chrono::milliseconds submitter_step{1000};
 
+/// Whether a job has a number of ours, but is another study's or another user's: a controller that
+/// forgot its newest jobs gives their numbers away again. Who submits by hand may name as they
+/// like.
+bool is_foreign(const StudyState& state, const std::string& name) {
+  const std::string ours = "st-" + state.created.study.text.substr(0, 8) + "-";
+  const bool by_us = state.created.submit == "graph" || state.goes_by_steps();
+  return by_us && !name.empty() && !name.starts_with(ours);
+}
+
 }  // namespace
 
 Autotuner::Autotuner(StudyDirectory directory, StudyInput input, Plan plan,
@@ -128,7 +137,8 @@ Expected<void> Autotuner::ask_queue(StudyView& view) {
         return {};
       }
       for (const JobReport& report : *reports) {
-        if (!is_over(report.state)) queue_->live.insert(report.job.number);
+        if (is_over(report.state) || is_foreign(view.state, report.name)) continue;
+        queue_->live.insert(report.job.number);
       }
     }
   }

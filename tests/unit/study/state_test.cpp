@@ -79,6 +79,19 @@ TEST_CASE("fold: a job submitted by hand has no intent before it", "[study]") {
   CHECK(state.last_event == 2);
 }
 
+TEST_CASE("fold: a job whose number was given to another one is lost", "[study]") {
+  const auto state =
+      fold(numbered({created_event(), intended(0), submitted(0, 12),
+                     SlicesDropped{profile, 12, 2, 4}, intended(1), submitted(1, 12)}))
+          .value();
+  REQUIRE(state.jobs.size() == 2);
+  CHECK(state.jobs[0].lost);
+  CHECK(state.jobs[0].job == 12);  // it may have left shards
+  CHECK_FALSE(state.jobs[1].lost);
+  CHECK(state.dropped.empty());
+  CHECK(state.open_intent() == nullptr);
+}
+
 TEST_CASE("fold: a journal that does not begin with study_created is corrupt", "[study]") {
   CHECK(fold({}).error().kind == ErrorKind::corrupt_data);
   CHECK(fold(numbered({PlanMade{"a"}})).error().kind == ErrorKind::corrupt_data);
