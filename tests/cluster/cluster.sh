@@ -9,9 +9,9 @@
 #   cluster.sh destroy DIR          down, then remove DIR
 #   cluster.sh status  DIR          what runs; exit 0 only if all of it does
 #   cluster.sh env     DIR          shell lines to eval: exports SLURM_CONF etc.
-#   cluster.sh kill    DIR WHO [SIG]  kill one daemon (ctld, dbd, n1..nN); with
-#                                   SIG 9 on a node its slurmstepds die as well,
-#                                   as on a host that lost power
+#   cluster.sh kill    DIR WHO [SIG]  kill one daemon (ctld, dbd, munged, n1..nN);
+#                                   with SIG 9 on a node its slurmstepds die as
+#                                   well, as on a host that lost power
 #   cluster.sh start   DIR WHO      start that daemon again
 #
 # Everything (keys, configuration, state, logs, sockets, pid files) lives under
@@ -318,11 +318,11 @@ env)
 kill|start)
     load || die "$DIR holds no cluster"
     case ${3:-} in
-    ctld|dbd) ;;
+    ctld|dbd|munged) ;;
     n*) nodes | grep -qx -- "$3" || die "no node $3" ;;
     *) usage ;;
     esac
     if [ "$CMD" = kill ]; then kill_one "$3" "${4:-TERM}"
-    else case $3 in ctld) start_ctld ;; dbd) start_dbd ;; *) start_node "$3" ;; esac; fi ;;
+    else case $3 in n*) start_node "$3" ;; *) "start_$3" ;; esac; fi ;;
 *) usage ;;
 esac

@@ -77,9 +77,12 @@ World real_world() {
     if (!world.own_job) world.own_job = integer_in_environment(name);
   }
   world.time_follows = std::getenv(time_follows_variable) != nullptr;
-  if (const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT")) {
-    world.after_event = [fatal = *fatal](std::int64_t number) {
+  const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT");
+  const auto halting = integer_in_environment("SLURMTUNE_TEST_STOP_AFTER_EVENT");
+  if (fatal || halting) {
+    world.after_event = [fatal, halting](std::int64_t number) {
       if (number == fatal) ::raise(SIGKILL);
+      if (number == halting) ::raise(SIGSTOP);
     };
   }
   return world;

@@ -31,7 +31,8 @@ struct World {
 inline constexpr const char* time_follows_variable = "SLURMTUNE_TIME_FOLLOWS";
 
 /// The real world of this process. `after_event` honours SLURMTUNE_TEST_DIE_AFTER_EVENT=n (the
-/// process kills itself once it has won event n), so that tests can stop it at every step.
+/// process kills itself once it has won event n) and SLURMTUNE_TEST_STOP_AFTER_EVENT=n (it stops
+/// there until somebody sends SIGCONT), so that tests can meet it at every step.
 [[nodiscard]] World real_world();
 
 }  // namespace slurmtune

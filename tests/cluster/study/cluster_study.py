@@ -143,7 +143,9 @@ def queue(fields="%i %j %T"):
 
 
 def json_lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """The whole lines of a file; a torn last one is none."""
+    text = path.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
 
 class Study:
@@ -220,10 +222,16 @@ class StudyTest(unittest.TestCase):
             subprocess.run(["scancel", job], check=False)
         self.wait_for(lambda: not queue(), "the queue is empty", QUEUE_TIMEOUT_S)
         print(f"{self.id().rpartition('.')[2]}: {time.monotonic() - self.start:.1f} s", flush=True)
-        if not self._outcome.success:
+        if self.has_failed():
             print(f"left for inspection: {self.place}", flush=True)
         else:
             shutil.rmtree(self.place)
+
+    def has_failed(self):
+        """For clean-ups: this test, or a sub-test of it, has failed."""
+        result = self._outcome.result
+        return any(self in (test, getattr(test, "test_case", None))
+                   for test, _ in result.failures + result.errors)
 
     # --- Studies ---
 
