@@ -156,6 +156,17 @@ Expected<std::optional<PlannedLaunch>> planned_launch(const StudyInput& input) {
                        .walltime_s = training.walltime_s.value_or(most)};
 }
 
+/// Stages that are wider than one array may be.
+void add_part_notes(Plan& plan) {
+  if (plan.array_tasks_max <= 0) return;
+  for (const PlannedStage& stage : plan.stages) {
+    if (stage.tasks_max <= plan.array_tasks_max) continue;
+    plan.notes.push_back(fmt::format(
+        "stage {} is {} arrays: one has {} tasks at most (array_size_max)", stage.name.text,
+        (stage.tasks_max + plan.array_tasks_max - 1) / plan.array_tasks_max, plan.array_tasks_max));
+  }
+}
+
 /// Sums up stages and reducers. A reducer asks for one core: where the node's cores are known, that
 /// share of a node is charged, else all of it.
 void add_totals(const StudyInput& input, Plan& plan) {
@@ -210,6 +221,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   for (const Shaped& stage : shaped) {
     plan.stages.push_back(planned_stage(stage, plan.stages.size() + 1, input, rules));
   }
+  add_part_notes(plan);
   plan.pruned = std::move(table.pruned);
   add_rule_notes(input.site, identity.submit, plan);
   SLURMTUNE_CHECK(fit_budget(input, rules, plan));

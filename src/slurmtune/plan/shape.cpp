@@ -32,13 +32,18 @@ Expected<std::vector<Shaped>> shape_all(const std::vector<StageDraft>& drafts,
   return shaped;
 }
 
+/// Jobs of a graph besides its stages, the training's among them.
+std::int64_t jobs_beside(const StudyInput& input) {
+  return jobs_beside_stages + (input.spec.mode == StudyMode::run ? 1 : 0);
+}
+
 std::int64_t jobs_of(const std::vector<Shaped>& stages) {
-  std::int64_t jobs = jobs_beside_stages;
+  std::int64_t jobs = 0;
   for (const Shaped& stage : stages) jobs += stage.shape.tasks + 1;
   return jobs;
 }
 
-/// The widest stages with which the whole graph has at most `jobs_max` jobs; nothing if even one
+/// The widest stages that have at most `jobs_max` jobs together; nothing if even one
 /// task a stage is too many. Errors: invalid_input if so few tasks cannot hold the experiments.
 Expected<std::optional<std::vector<Shaped>>> widest_within(std::int64_t jobs_max,
                                                            const std::vector<StageDraft>& drafts,
@@ -64,9 +69,10 @@ std::string other_ways(const Site& site) {
 
 Expected<std::vector<Shaped>> shape_graph(const StudyInput& input, const TaskRules& rules,
                                           StageTable& table) {
-  const std::int64_t jobs_max = input.site.submit_jobs_max;
+  const std::int64_t jobs_max = input.site.submit_jobs_max - jobs_beside(input);
   for (;;) {  // ends with a stage less each time
-    SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(table.stages, jobs_max, rules));
+    SLURMTUNE_TRY(std::vector<Shaped> shaped,
+                  shape_all(table.stages, std::max<std::int64_t>(1, jobs_max), rules));
     if (jobs_of(shaped) <= jobs_max) return shaped;
     auto narrowed = widest_within(jobs_max, table.stages, rules);
     if (narrowed && *narrowed) return **std::move(narrowed);
@@ -78,12 +84,12 @@ Expected<std::vector<Shaped>> shape_graph(const StudyInput& input, const TaskRul
           "{}: the graph of this study has {} jobs at least (an array task is one), but "
           "submit_jobs_max of the site is {}; write {}, narrow the space, or raise it if the "
           "cluster allows",
-          input.spec.path, jobs_beside_stages + 2 * static_cast<std::int64_t>(table.stages.size()),
-          jobs_max, other_ways(input.site)));
+          input.spec.path, jobs_beside(input) + 2 * static_cast<std::int64_t>(table.stages.size()),
+          input.site.submit_jobs_max, other_ways(input.site)));
     }
     table.pruned.push_back(
         {fmt::format("stage {} {}", name_of(optional->kind), optional->round + 1),
-         fmt::format("submit_jobs_max of the site is {}", jobs_max)});
+         fmt::format("submit_jobs_max of the site is {}", input.site.submit_jobs_max)});
     table.stages.erase(std::next(optional).base());
   }
 }

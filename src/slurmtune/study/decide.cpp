@@ -37,7 +37,13 @@ Step complete_decisions(const StudyView& view) {
 }
 
 /// Jobs that a finished study leaves behind. The training, where there is one, is no leftover.
-Step cancel_leftovers(const StudyView& view) {
+/// By steps a job may be at a submission: cancelled in the middle of it, it would leave one behind
+/// that nobody knows.
+Step cancel_leftovers(const StudyView& view, Instant now) {
+  if (view.state.goes_by_steps()) {
+    SLURMTUNE_TRY(auto unsettled, settle_intent(view, now, Meanwhile::wait));
+    if (unsettled) return act(*std::move(unsettled));
+  }
   for (const JobRecord& job : view.state.jobs) {
     if (job.kind == JobKind::launch && wants_training(view.plan, view.state)) continue;
     if (view.is_live(job) && job.job != view.own_job) return act(CancelJob{*job.job});
@@ -115,9 +121,9 @@ Step resume(const StudyView& view) {
   return submit_missing(view);
 }
 
-Step cancel_all(const StudyView& view) {
+Step cancel_all(const StudyView& view, Instant now) {
   if (!view.state.cancelled) return act(RecordCancelled{});
-  SLURMTUNE_TRY(auto leftover, cancel_leftovers(view));
+  SLURMTUNE_TRY(auto leftover, cancel_leftovers(view, now));
   if (leftover) return act(*std::move(leftover));
   return act(FinishStudy{.decided = std::nullopt, .stop = Stop::cancelled});
 }
@@ -132,14 +138,14 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
   if (view.state.finished) {
     if (intent.role == Role::cancel && wants_training(view.plan, view.state))
       return act(RecordCancelled{});
-    SLURMTUNE_TRY(auto leftover, cancel_leftovers(view));
+    SLURMTUNE_TRY(auto leftover, cancel_leftovers(view, now));
     if (leftover) return act(*std::move(leftover));
     const bool by_user = intent.role == Role::submit || intent.role == Role::resume;
     if (by_user) return submit_training(view, now, Meanwhile::leave);
     // Where each job submits the next, nobody else would.
     return view.state.goes_by_steps() ? submit_training(view, now, Meanwhile::wait) : nothing();
   }
-  if (view.state.cancelled || intent.role == Role::cancel) return cancel_all(view);
+  if (view.state.cancelled || intent.role == Role::cancel) return cancel_all(view, now);
   if (intent.role == Role::guard) {
     return act(FinishStudy{.decided = std::nullopt, .stop = Stop::deadline});
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -57,11 +58,18 @@ bool covers(const StudyView& view, const JobRecord& array, std::int64_t slice) {
       [&](const auto& dropped) { return dropped.first == array.job && dropped.second <= task; });
 }
 
-bool will_run(const StudyView& view, const std::vector<const JobRecord*>& arrays,
-              std::int64_t slice) {
-  return std::any_of(arrays.begin(), arrays.end(), [&](const JobRecord* array) {
-    return view.is_live(*array) && covers(view, *array, slice);
-  });
+/// Slices that an array runs or will run.
+std::set<std::int64_t> slices_of_live(const StudyView& view,
+                                      const std::vector<const JobRecord*>& arrays) {
+  std::set<std::int64_t> slices;
+  for (const JobRecord* array : arrays) {
+    if (!view.is_live(*array)) continue;
+    const std::int64_t end = array->first_slice + array->tasks.value_or(1);
+    for (std::int64_t slice = array->first_slice; slice < end; ++slice) {
+      if (covers(view, *array, slice)) slices.insert(slice);
+    }
+  }
+  return slices;
 }
 
 /// True if a task ended only because its time was over before its work, and more time follows.
@@ -89,13 +97,13 @@ std::optional<SubmitJob> missing_array(const StudyView& view, std::size_t stage)
   const PlannedStage& planned = view.plan.stages[stage];
   const auto missing = missing_slices(view, stage);
   if (missing.empty()) return std::nullopt;
-  const auto arrays = view.state.jobs_of(planned.name, JobKind::array);
+  const auto live = slices_of_live(view, view.state.jobs_of(planned.name, JobKind::array));
   const std::int64_t first = missing.front();
   const std::int64_t tasks_max =
       view.plan.array_tasks_max > 0 ? view.plan.array_tasks_max : planned.tasks_max;
   std::int64_t end = first + 1;
   for (std::int64_t slice = end; slice < first + tasks_max && slice <= missing.back(); ++slice) {
-    if (will_run(view, arrays, slice)) break;
+    if (live.contains(slice)) break;
     if (std::binary_search(missing.begin(), missing.end(), slice)) end = slice + 1;
   }
   SubmitJob array = single_job(view, planned.name, JobKind::array, {});
@@ -246,7 +254,8 @@ std::vector<std::int64_t> missing_slices(const StudyView& view, std::size_t stag
     slices.resize(static_cast<std::size_t>(planned.tasks_max));
     std::iota(slices.begin(), slices.end(), 0);
   }
-  std::erase_if(slices, [&](std::int64_t slice) { return will_run(view, arrays, slice); });
+  const auto live = slices_of_live(view, arrays);
+  std::erase_if(slices, [&](std::int64_t slice) { return live.contains(slice); });
   return slices;
 }
 

@@ -67,6 +67,36 @@ class Step(StudyTest):
         self.assert_nothing_run_twice(study)
         self.assert_no_process_left()
 
+    def test_a_submit_that_was_killed_is_completed_and_not_doubled(self):
+        # Of the three jobs: before, between and after each intent and answer.
+        studies = {}
+        with self.held_queue():
+            for event in range(3, 9):
+                study_toml = self.write_study(grid_study())
+                slurmtune("submit", *self.arguments(study_toml, str(event)), *STEP,
+                          SLURMTUNE_TEST_DIE_AFTER_EVENT=str(event))
+                studies[event] = Study(self.place / str(event))
+                run = slurmtune("resume", studies[event].root)
+                self.assertEqual(run.code, 0, run.text)
+            self.assertEqual(len(queue("%i")), 3 * len(studies))
+            self.assertEqual(set(queue("%j")),
+                             {name for study in studies.values() for name in study.jobs()})
+        self.wait_until_idle()
+        for event, study in studies.items():
+            with self.subTest(died_after=event):
+                self.assert_won(study, step_ms=5)
+                self.assert_nothing_run_twice(study)
+
+    def test_cancel_between_steps(self):
+        study = self.submit_by_steps(grid_study(behaviours=["hang"], stall_s=60))
+        self.wait_for(lambda: [job for job in queue("%T") if job == "RUNNING"], "a task runs",
+                      study=study)
+        run = slurmtune("cancel", study.root)
+        self.assertEqual(run.code, 0, run.text)
+        self.wait_until_idle(study, 30)
+        self.assertEqual(len(study.events("finished")), 1)
+        self.assert_no_process_left()
+
     def test_plan_compares_the_ways_by_the_queue_as_it_is(self):
         study_toml = self.write_study(grid_study())
         arguments = [study_toml, "--site", self.place / "site.toml"]

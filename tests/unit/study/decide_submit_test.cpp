@@ -262,3 +262,35 @@ TEST_CASE("decide: what the time of one job cut short is left to the next one", 
   CHECK(decide(study.view, {Role::reduce, 0}, noon).error().kind == ErrorKind::unavailable);
   CHECK(std::get<SubmitJob>(*next(study.view, Role::resume)).first_slice == 1);
 }
+
+TEST_CASE("decide: by steps a study ends only once no job is at a submission", "[study]") {
+  ViewBuilder study = by_steps();
+  study.job(study.name(0), JobKind::array, 10, Life::live, 3);
+  study.job(study.name(0), JobKind::reducer, 11, Life::live);
+  JobRecord intent;
+  intent.name = "st-6b1f3c52-02-stage-a-0";
+  intent.stage = study.name(1);
+  intent.by = "n1:77";
+  intent.intended_at = noon;
+  study.view.state.jobs.push_back(intent);
+  study.view.state.cancelled = true;
+  CHECK(std::holds_alternative<AwaitSubmitter>(*next(study.view, Role::cancel)));
+  study.view.submitter_is_dead = true;
+  CHECK(std::holds_alternative<LookUpJob>(*next(study.view, Role::cancel)));
+  study.view.state.jobs.back().lost = true;
+  CHECK(std::get<CancelJob>(*next(study.view, Role::cancel)).job == 10);
+}
+
+TEST_CASE("decide: a training is left to the job that has all of its time for it", "[study]") {
+  ViewBuilder study(1);
+  study.view.state.created.submit = "one-job";
+  study.view.plan.launch = PlannedLaunch{.nodes = 1, .walltime_s = 60};
+  study.manifest(0, 1, 1);
+  study.job(study.name(0), JobKind::array, 10, Life::live, 4);
+  study.job(study.name(0), JobKind::reducer, 11, Life::live);
+  study.job({}, JobKind::final, 12, Life::live);
+  study.view.time_follows = true;
+  CHECK_FALSE(next(study.view, Role::resume));
+  study.view.time_follows = false;
+  CHECK(std::get<SubmitJob>(*next(study.view, Role::resume)).kind == JobKind::launch);
+}

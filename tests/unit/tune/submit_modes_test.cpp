@@ -3,8 +3,11 @@
 // The same study, submitted in every way and within every limit, comes to the same winner.
 
 #include <algorithm>
+#include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "slurmtune/tune/write_scripts.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/tune/simulated_study.hpp"
@@ -178,4 +181,57 @@ TEST_CASE("where jobs cannot submit jobs, a chain of jobs is submitted at once",
   CHECK(study.cluster().submitted().size() == 5);
   study.run();
   (void)winner(study);
+}
+
+TEST_CASE("a graph in parts whose processes die after any event is completed, never doubled",
+          "[tune]") {
+  const Limits limits{.array_size_max = 2};
+  std::int64_t events = 0;
+  std::string expected;
+  {
+    SimulatedStudy study(limits.study(), SubmitMode::graph, limits.cluster());
+    REQUIRE(study.submit());
+    study.run();
+    events = study.state().last_event;
+    expected = winner(study);
+  }
+  for (std::int64_t n = 3; n <= events; n += 4) {
+    CAPTURE(n);
+    SimulatedStudy study(limits.study(), SubmitMode::graph, limits.cluster());
+    study.die_after_event = n;
+    (void)study.submit();
+    study.die_after_event = 0;
+    REQUIRE(study.submit());
+    // No slice is asked for twice.
+    const StudyState state = study.state();
+    std::set<std::pair<StageName, std::int64_t>> slices;
+    for (const JobRecord& job : state.jobs) {
+      for (std::int64_t i = 0; job.job && i < job.tasks.value_or(0); ++i) {
+        CHECK(slices.insert({job.stage, job.first_slice + i}).second);
+      }
+    }
+    if (n % 8 != 3) continue;
+    study.die_after_event = state.last_event + 2;
+    study.run();
+    study.die_after_event = 0;
+    for (int i = 0; i < 4 && !study.state().finished; ++i) {
+      REQUIRE(study.submit());
+      study.run();
+    }
+    CHECK(winner(study) == expected);
+  }
+}
+
+TEST_CASE("scripts to submit by hand name all parts of a stage", "[tune]") {
+  const Limits limits{.array_size_max = 2};
+  SimulatedStudy study(limits.study(), SubmitMode::scripts);
+  const auto lines = write_scripts(study.directory());
+  REQUIRE(lines);
+  const std::string text = fmt::format("{}", fmt::join(*lines, "\n"));
+  using Catch::Matchers::Contains;
+  CHECK_THAT(text, Contains("a1=$(sbatch --parsable --array=0-1 ") &&
+                       Contains("a1_2=$(sbatch --parsable --array=0-1 ") &&
+                       Contains("/stages/01-profile/array.2.sbatch)") &&
+                       Contains("r1=$(sbatch --parsable --dependency=afterany:$a1:$a1_2") &&
+                       Contains("a2=$(sbatch --parsable --array=0-1 --dependency=afterany:$r1 "));
 }
