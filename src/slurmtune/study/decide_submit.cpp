@@ -83,7 +83,8 @@ bool is_cut_off(const StudyView& view, const Shard& shard) {
 std::int64_t attempts_at(const StudyView& view, const StageView& stage,
                          const std::vector<const JobRecord*>& arrays, std::int64_t slice) {
   return std::count_if(arrays.begin(), arrays.end(), [&](const JobRecord* array) {
-    if (!covers(view, *array, slice)) return false;
+    // One that the controller forgot may never have begun.
+    if (array->lost || !covers(view, *array, slice)) return false;
     return std::none_of(stage.shards.begin(), stage.shards.end(), [&](const Shard& shard) {
       return shard.start.slice == slice && shard.start.array_job == array->job &&
              is_cut_off(view, shard);
