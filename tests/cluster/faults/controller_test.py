@@ -27,7 +27,7 @@ class Controller(FaultTest):
             self.resume(study)
         self.conclude(study)
 
-    @cases(how=SIGNALS, in_ci=("stopped", "killed"), seeds=6)
+    @cases(how=SIGNALS, in_ci=("killed",), seeds=6)
     def test_slurmctld_while_an_array_runs(self, how):
         study = self.begin()
         self.wait_for_trial(study, trials=self.chance.randint(1, 4))

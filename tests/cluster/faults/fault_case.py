@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "study"))
 
 # pylint: disable=wrong-import-position
 from cluster_study import (  # noqa: E402
-    CLUSTER, PROGRAMS, QUEUE_TIMEOUT_S, SITE, Study, StudyTest, grid_study, json_lines, kill,
-    output_of, queue, slurmtune)
+    CLUSTER, PROGRAMS, QUEUE_TIMEOUT_S, SITE, Study, StudyTest, deepspeed_study, grid_study,
+    json_lines, kill, output_of, queue, slurmtune)
 from whole_study import WholeStudy  # noqa: E402
 
 CAMPAIGN = os.environ.get("SLURMTUNE_FAULT_CAMPAIGN") == "1"

@@ -126,7 +126,7 @@ class Files(FaultTest):
             subprocess.run(["chattr", "-i", *places], check=True)
         self.go_on_by_hand(study)
 
-    @cases(how=("lost", "requeued"), in_ci=True, seeds=3)
+    @cases(how=("lost", "requeued"), in_ci=("lost",), seeds=3)
     def test_shard_torn_in_its_last_line(self, how):
         (self.place / "site.toml").write_text(SITE.format(settle_s=3), encoding="utf-8")
         run = slurmtune("submit", *self.arguments(self.write_study(SLOW)))

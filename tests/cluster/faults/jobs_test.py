@@ -101,7 +101,7 @@ class Jobs(FaultTest):
         self.assertIn(task.partition("_")[2], "012")
         self.conclude(study, **SLOW_WINNER)
 
-    @cases(in_ci=True, seeds=4)
+    @cases(seeds=4)
     def test_slurmd_of_a_node_killed(self):
         """With the jobs on it, as on a host that lost power; the node comes back later."""
         study = self.begin(SLOW)

@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: MIT
 """Processes that submit or decide are killed right after any event of the journal."""
 
-from fault_case import (FINISHED, FIRST_INTENT, SUBMITTED, FaultTest, Study, cases, main,
-                        slurmtune)
+import json
+
+from fault_case import (FINISHED, FIRST_INTENT, SUBMITTED, FaultTest, Study, cases,
+                        deepspeed_study, main, slurmtune)
 
 # The first two are part of making the study, in a draft that is then renamed.
 EVENTS_OF_SUBMIT = range(FIRST_INTENT, SUBMITTED + 1)
 EVENTS_OF_REDUCERS = range(SUBMITTED + 1, FINISHED + 1)
+SEARCH = deepspeed_study()
+STEPS_OF_SEARCH = 16
 
 
 class Killed(FaultTest):
-    @cases(event=EVENTS_OF_SUBMIT, seeds=1, in_ci=("3", "10", "16"))
+    @cases(event=EVENTS_OF_SUBMIT, seeds=1, in_ci=("10",))
     def test_submitter_killed_after_event(self, event):
         """Half a graph is completed by `resume`, and no job is submitted twice."""
         study = Study(self.place / "study")
@@ -33,7 +37,8 @@ class Killed(FaultTest):
         self.deeds.append("submit")
         self.conclude(study)
 
-    @cases(event=EVENTS_OF_REDUCERS, seeds=1, in_ci=True)
+    # Those of CI are the ones that tests/cluster/study/lost_work_test.py does not resume.
+    @cases(event=EVENTS_OF_REDUCERS, seeds=1, in_ci=("18",))
     def test_reducer_killed_after_event(self, event):
         """Nobody resumes unless all jobs are over and the study is not."""
         study = self.begin(SLURMTUNE_TEST_DIE_AFTER_EVENT=str(event))
@@ -48,6 +53,16 @@ class Killed(FaultTest):
         self.assertIn(run.code, (0, 3), run.text)
         self.deeds.append("resume")
         self.conclude(study)
+
+    @cases(step=range(1, STEPS_OF_SEARCH + 1), seeds=1)
+    def test_reducer_of_a_search_killed_at_step(self, step):
+        """A search has more rounds, skips stages and drops tasks."""
+        arguments = self.prepare(SEARCH)
+        plan = slurmtune("plan", "--json", arguments[0], *arguments[3:])
+        stages = len(json.loads(plan.out)["stages"])
+        event = FIRST_INTENT - 1 + 2 * (2 * stages + 1) + step
+        study = self.begin(SEARCH, SLURMTUNE_TEST_DIE_AFTER_EVENT=str(event))
+        self.conclude(study, zero_stage=1, micro_batch=8)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Submit(FaultTest):
         self.assert_graph_once()
         self.conclude(Study(self.place / "study"))
 
-    @cases(in_ci=True, seeds=5)
+    @cases(seeds=5)
     def test_two_resumes_at_once_of_half_a_graph(self):
         event = self.chance.randint(FIRST_INTENT - 1, SUBMITTED - 1)
         study = Study(self.place / "study")
