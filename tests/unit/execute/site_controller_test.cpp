@@ -199,6 +199,19 @@ TEST_CASE("compare_site: what would refuse a job is told apart from what is only
   site.array_size_max = 100;
   CHECK(only(site) == SiteDifference{"array_size_max", "100", "301", Effect::waste});
 
+  // Of a partition that takes jobs from login nodes only.
+  Controller login = controller();
+  login.partitions[1].submit_hosts = {"login1", "login2"};
+  REQUIRE(compare_site(fitting(), login).size() == 1);
+  CHECK(compare_site(fitting(), login).front() ==
+        SiteDifference{"jobs_can_submit", "true", "only from login1, login2", Effect::refused});
+  CHECK(render_site_file(login, "2026-12-01").find("jobs_can_submit  = false") !=
+        std::string::npos);
+  CHECK(render_site_file(controller(), "2026-12-01").find("jobs_can_submit") == std::string::npos);
+  site = fitting();
+  site.jobs_can_submit = false;
+  CHECK(compare_site(site, login).empty());
+
   site = fitting();
   site.walltime_max_s = 172'800;
   CHECK(only(site) == SiteDifference{"walltime_max_s", "172800", "86400", Effect::refused});

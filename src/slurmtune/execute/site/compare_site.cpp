@@ -83,6 +83,7 @@ class Comparison {
       compare_account();
       compare_limits();
       compare_nodes();
+      compare_submit_hosts();
     }
     compare_controller();
     return std::move(found_);
@@ -263,6 +264,13 @@ class Comparison {
     if (std::abs(*site_.node_bytes - most) > memory_tolerance * most) {
       add("node_bytes", format_bytes(*site_.node_bytes), format_bytes(most), Effect::waste);
     }
+  }
+
+  /// Whether its compute nodes are among them, their names do not tell.
+  void compare_submit_hosts() {
+    if (!site_.jobs_can_submit || partition_->submit_hosts.empty()) return;
+    add("jobs_can_submit", "true", "only from " + joined(partition_->submit_hosts),
+        Effect::refused);
   }
 
   void compare_controller() {

@@ -34,6 +34,7 @@ struct ControllerPartition {
   std::string qos;                            ///< whose limits hold for its jobs; "" = none
   std::vector<std::string> allowed_qos;       ///< empty = all
   std::vector<std::string> allowed_accounts;  ///< empty = all
+  std::vector<std::string> submit_hosts;      ///< AllocNodes: where jobs come from; empty = all
   std::vector<NodeKind> nodes;
 };
 

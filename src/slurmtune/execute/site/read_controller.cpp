@@ -109,6 +109,7 @@ ControllerPartition partition_of(const Fields& fields) {
   if (!is_none(qos)) partition.qos = qos;
   partition.allowed_qos = names(field(fields, "AllowQos"));
   partition.allowed_accounts = names(field(fields, "AllowAccounts"));
+  partition.submit_hosts = names(field(fields, "AllocNodes"));
   return partition;
 }
 

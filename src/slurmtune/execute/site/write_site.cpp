@@ -130,6 +130,10 @@ class SiteWriter {
     key("partition", quoted(partition.name));
     if (partition.state != "UP") line(fmt::format("# it is {}", partition.state));
     write_limits(limits_at(controller_, {.partition = partition.name, .account = "", .qos = ""}));
+    if (!partition.submit_hosts.empty()) {
+      line(fmt::format("{:<16} = false    # only from {} (AllocNodes)", "jobs_can_submit",
+                       fmt::join(partition.submit_hosts, ",")));
+    }
     if (partition.nodes.empty()) return;
     write_gpus(partition);
     const auto& nodes = partition.nodes;
