@@ -39,6 +39,16 @@ std::string what_is_tuned(const StudyInput& input, const Plan& plan) {
   return text + fmt::format("  site            {}\n", input.site.name);
 }
 
+std::string_view how_stages_run(const Plan& plan) {
+  if (plan.submit == "step") {
+    return "Stages: one job array each, then its reducer, which submits the next one";
+  }
+  if (plan.submit == "one-job" || plan.submit == "allocation") {
+    return "Stages: one after another inside one job";
+  }
+  return "Stages: one job array each, then its reducer (all edges afterany)";
+}
+
 std::string stages_table(const Plan& plan, Colour colour) {
   Table table({{"stage", Align::left},
                {"experiments", Align::right},
@@ -94,7 +104,7 @@ std::string plan_text(const StudyInput& input, const Plan& plan, Colour colour) 
   };
   std::string text = paint("Plan of " + one_line(plan.study_name), Paint::bold, colour) + "\n";
   text += what_is_tuned(input, plan);
-  text += heading("Stages: one job array each, then its reducer (all edges afterany)");
+  text += heading(how_stages_run(plan));
   text += plan.stages.empty() ? std::string("  none\n") : stages_table(plan, colour);
   text += heading("Cost") + cost(plan, colour);
   if (!plan.pruned.empty()) {

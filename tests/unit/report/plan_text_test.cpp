@@ -20,6 +20,18 @@ TEST_CASE("a plan's text has a row a stage and what it costs", "[report]") {
   CHECK(contains(plan_text(input, *plan, Colour::ansi), "\x1b[1m"));
 }
 
+TEST_CASE("a plan's text says how its stages come to run", "[report]") {
+  const StudyInput input = deepspeed_input();
+  const auto text_of = [&](SubmitMode submit) {
+    PlanIdentity identity;
+    identity.submit = submit;
+    return plan_text(input, make_plan(input, identity).value(), Colour::never);
+  };
+  CHECK(contains(text_of(SubmitMode::graph), "then its reducer (all edges afterany)"));
+  CHECK(contains(text_of(SubmitMode::step), "its reducer, which submits the next one"));
+  CHECK(contains(text_of(SubmitMode::one_job), "one after another inside one job"));
+}
+
 TEST_CASE("a plan's text says that its space is counted without knobs", "[report]") {
   StudyInput input = deepspeed_input();
   const auto fast = make_plan(input, {{"study"}, "sha256:0"});
