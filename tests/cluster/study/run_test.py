@@ -87,6 +87,28 @@ class RunMode(StudyTest):
         self.assertIn("was begun before, by job", again.err)
         self.assertEqual(len(self.trained()), 1)
 
+    def test_by_steps_the_last_reducer_submits_the_training(self):
+        run = slurmtune("submit", *self.arguments(self.study()), "--submit", "step")
+        self.assertEqual(run.code, 0, run.text)
+        study = Study(self.place / "study")
+        self.assertNotIn("launch", run.out)
+        self.wait_until_idle(study)
+        self.assertEqual(self.trained(), ["trained with 10 on 1"], study.logs())
+        self.assertEqual(self.training_of(study)["job"], study.job("-launch-0"))
+
+    def test_in_a_chain_of_jobs_the_training_has_one_of_its_own(self):
+        study_toml = self.study()
+        with (self.place / "study.toml").open("a", encoding="utf-8") as text:
+            text.write("[slurm]\nwalltime_max_s = 600\nsubmit_jobs_max = 2\n")
+        run = slurmtune("submit", *self.arguments(study_toml))
+        self.assertEqual(run.code, 0, run.text)
+        study = Study(self.place / "study")
+        self.wait_until_idle(study)
+        self.assertEqual(self.trained(), ["trained with 10 on 1"], study.logs())
+        self.assertEqual(len(study.events("training_started")), 1)
+        whole = [name for name in study.jobs() if "-all-" in name]
+        self.assertEqual(len(whole), 2, study.logs())
+
     def test_where_nothing_works_nothing_is_launched(self):
         run = slurmtune("submit", *self.arguments(self.study(behaviours=["oom"])))
         self.assertEqual(run.code, 0, run.text)
