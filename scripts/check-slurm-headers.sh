@@ -19,8 +19,8 @@ for include in "$@"; do
     release=$(sed -n 's/^#define SLURM_VERSION_STRING *"\(.*\)"/\1/p' "$version")
     said=compiles
     for source in "$here"/src/slurmtune/execute/libslurm/*.cpp; do
-        if ! "${CXX:-c++}" -std=c++20 -fsyntax-only "${warnings[@]}" -DFMT_SHARED -isystem "$include" \
-            -I"$here/src" "$source"; then
+        if ! "${CXX:-c++}" -std=c++20 -fsyntax-only "${warnings[@]}" -DFMT_SHARED \
+            -isystem "$include" -I"$here/src" "$source"; then
             said="does not compile: ${source##*/}"
             failed=1
         fi
