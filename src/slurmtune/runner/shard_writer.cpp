@@ -55,8 +55,13 @@ Expected<void> ShardWriter::write_rendered(std::string text) {
     const ssize_t count = ::write(file_.get(), rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
+      const int why = errno;
+      // What comes once there is room again has to begin a line: only the last one may be torn.
+      const off_t end = ::lseek(file_.get(), 0, SEEK_END);
+      const auto part = static_cast<off_t>(text.size() - rest.size());
+      if (part > 0 && end >= part && ::ftruncate(file_.get(), end - part) != 0) file_.close();
       return unavailable(
-          fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
+          fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(why)));
     }
     rest.remove_prefix(static_cast<std::size_t>(count));
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <sys/resource.h>
 
 #include "slurmtune/runner/shard_writer.hpp"
 
@@ -63,6 +66,32 @@ TEST_CASE("ShardWriter: what is written is what a reader gets", "[runner]") {
   REQUIRE(shards->size() == 1);
   CHECK(shards->front().verdicts.size() == 1);
   CHECK(shards->front().end->node_seconds == 12);
+}
+
+TEST_CASE("ShardWriter: of a line that did not fit nothing is left", "[runner]") {
+  const Scratch scratch;
+  auto writer = ShardWriter::create(scratch.path(), start());
+  REQUIRE(writer.has_value());
+  REQUIRE(writer->write(verdict("e1", Outcome::ok)).has_value());
+  const auto size = fs::file_size(scratch.path() / "4711_3.0.jsonl");
+
+  // A disk that is full after ten more bytes.
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{size + 10, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+  const auto written = writer->write(verdict("e2", Outcome::ok));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, old_handler);
+  CHECK_FALSE(written.has_value());
+  CHECK(fs::file_size(scratch.path() / "4711_3.0.jsonl") == size);
+
+  REQUIRE(writer->write(TaskEnd{{}, "done", 12}).has_value());
+  const auto shards = earlier_shards(scratch.path(), 4711, 3);
+  REQUIRE(shards.has_value());
+  CHECK(shards->front().verdicts.size() == 1);
+  CHECK(shards->front().end.has_value());
 }
 
 TEST_CASE("ShardWriter: a shard has one writer; the next run takes the next number", "[runner]") {
