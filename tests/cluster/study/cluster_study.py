@@ -292,13 +292,14 @@ class StudyTest(unittest.TestCase):
         self.wait_for(lambda: not queue("%i"), "the queue is empty", seconds, study)
 
     def process_with(self, variable, program):
-        """The pid of a process of `program` with `NAME=value` in its environment, or None. The
-        nodes of the test cluster share this machine."""
+        """The pid of a process of `program` on this cluster with `NAME=value` in its environment,
+        or None. The nodes share this machine, perhaps with those of another test cluster."""
+        wanted = {variable.encode(), f"SLURM_CONF={CLUSTER}/etc/slurm.conf".encode()}
         for proc in Path("/proc").glob("[0-9]*"):
             try:
                 if Path(os.readlink(proc / "exe")).name != program:
                     continue
-                if variable.encode() in (proc / "environ").read_bytes().split(b"\0"):
+                if wanted <= set((proc / "environ").read_bytes().split(b"\0")):
                     return int(proc.name)
             except OSError:
                 continue  # ended meanwhile
