@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Both clients of Slurm ask for the same, on a real cluster.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "slurmtune/execute/job_script.hpp"
 #include "slurmtune/execute/process.hpp"
@@ -106,6 +109,8 @@ TEST_CASE("a job sees the same environment and limits by both clients", "[contra
   const TemporaryDirectory directory;
   const ScopedVariable mine("MY_SETTING", "two words");
   const ScopedVariable foreign("SLURM_JOB_QOS", "of another job");
+  const ScopedVariable of_a_rank("OMPI_COMM_WORLD_RANK", "3");
+  const ScopedVariable of_a_step("PMIX_RANK", "3");
   JobRequest request = request_of(
       directory,
       "{ env; ulimit -a; umask; pwd; } | grep -vE '^(SLURM_(JOB_ID|JOBID|TASK_PID|JOB_START_TIME|"
@@ -125,7 +130,11 @@ TEST_CASE("a job sees the same environment and limits by both clients", "[contra
     for (std::string line; std::getline(lines, line);) environment.insert(line);
   }
   CHECK(environments[0].count("MY_SETTING=two words") == 1);
-  CHECK(environments[0].count("SLURM_JOB_QOS=of another job") == 0);
+  for (const auto& environment : environments) {
+    CHECK(environment.count("SLURM_JOB_QOS=of another job") == 0);
+    CHECK(environment.count("OMPI_COMM_WORLD_RANK=3") == 0);
+    CHECK(environment.count("PMIX_RANK=3") == 0);
+  }
   CHECK(environments[0].count("SLURM_JOB_NUM_NODES=2") == 1);
   CHECK(differences(environments[0], environments[1]) == std::set<std::string>{});
 }
@@ -197,4 +206,109 @@ TEST_CASE("a controller that is down is unavailable to both clients, and comes b
   output_of({cluster, "start", cluster_directory, "ctld"});
   CHECK(commands->scheduler().find("st-any").value() == std::nullopt);
   CHECK(libslurm->scheduler().find("st-any").value() == std::nullopt);
+}
+
+TEST_CASE("both clients tell the same of jobs that run, wait, are held and have ended",
+          "[contract]") {
+  const TemporaryDirectory directory;
+  const auto commands = make_slurm_under_test(SlurmClient::commands);
+  const auto libslurm = make_slurm_under_test(SlurmClient::libslurm);
+  const auto submit = [&](const std::string& name, const std::string& body,
+                          std::optional<std::int64_t> tasks) {
+    JobRequest request;
+    request.name = name;
+    request.script = directory.write(
+        name, "#!/bin/bash\n#SBATCH --output=/dev/null\n#SBATCH --ntasks=1\n" + body + "\n");
+    request.workdir = directory.path().string();
+    request.array_tasks = tasks;
+    if (tasks) request.array_at_once = 1;
+    const auto job = commands->scheduler().submit(request);
+    REQUIRE(job);
+    return *job;
+  };
+  const JobId failed = submit("fails", "exit 3", std::nullopt);
+  const JobId killed = submit("killed", "kill -9 $$", std::nullopt);
+  const JobId array = submit("array", "sleep 60", 4);
+  const JobId held = submit("held", "true", std::nullopt);
+  output_of({"scontrol", "hold", std::to_string(held.number)});
+  const std::vector<JobId> jobs{failed, killed, array, held};
+
+  const auto told_by = [&](Scheduler& scheduler) {
+    std::set<std::string> told;
+    const auto reports = scheduler.report(jobs);
+    REQUIRE(reports);
+    for (const JobReport& r : *reports) {
+      told.insert(fmt::format("{} {} {} {} {} {} {} {} {}", r.job.number, r.task.value_or(-1),
+                              r.name, name_of(r.state), r.reason, r.nodes, r.exit_code.value_or(-1),
+                              r.signal.value_or(-1), r.restarts.value_or(-1)));
+    }
+    return told;
+  };
+  std::set<std::string> told;
+  REQUIRE(commands->wait_until([&] {
+    told = told_by(commands->scheduler());
+    return std::any_of(told.begin(), told.end(),
+                       [](const std::string& text) {
+                         return text.find("array running") != std::string::npos;
+                       }) &&
+           std::none_of(told.begin(), told.end(), [](const std::string& text) {
+             return text.find("fails running") != std::string::npos ||
+                    text.find("killed running") != std::string::npos ||
+                    text.find("s pending") != std::string::npos ||
+                    text.find("killed pending") != std::string::npos;
+           });
+  }));
+  // Both, and the second one's repeated question, until Slurm says the same twice.
+  CHECK(commands->wait_until([&] {
+    const auto first = told_by(commands->scheduler());
+    return first == told_by(libslurm->scheduler()) && first == told_by(libslurm->scheduler());
+  }));
+  told = told_by(libslurm->scheduler());
+  const auto has = [&](const std::string& text) {
+    return std::any_of(told.begin(), told.end(),
+                       [&](const std::string& one) { return one.find(text) != std::string::npos; });
+  };
+  CHECK(has("fails failed NonZeroExitCode"));
+  CHECK(has(" 3 -1 0"));
+  CHECK(has("killed failed"));
+  CHECK(has(" -1 9 0"));
+  CHECK(has("array pending JobArrayTaskLimit"));
+  CHECK(has("held pending JobHeldUser"));
+}
+
+TEST_CASE("nodes are left out for the tasks that wait, by either client", "[contract]") {
+  const TemporaryDirectory directory;
+  for (const SlurmClient client : {SlurmClient::commands, SlurmClient::libslurm}) {
+    const auto slurm = make_slurm_under_test(client);
+    JobRequest request;
+    request.name = "st-exclude";
+    request.script = directory.write(
+        "exclude", "#!/bin/bash\n#SBATCH --output=/dev/null --exclude=n3\nsleep 60\n");
+    request.workdir = directory.path().string();
+    request.array_tasks = 4;
+    request.array_at_once = 1;
+    request.exclude = "n3,n4";  // in place of the script's
+    const auto job = slurm->scheduler().submit(request);
+    REQUIRE(job);
+    const auto shown = [&] {
+      return output_of({"scontrol", "--oneliner", "show", "job", std::to_string(job->number)});
+    };
+    CHECK(shown().find("ExcNodeList=n[3-4]") != std::string::npos);
+    REQUIRE(
+        slurm->wait_until([&] { return shown().find("JobState=RUNNING") != std::string::npos; }));
+    CHECK(slurm->scheduler().exclude_nodes(*job, "n2,n3"));
+    CHECK(shown().find("ExcNodeList=n[2-3]") != std::string::npos);
+    CHECK(slurm->scheduler().exclude_nodes(JobId{99'999}, "n2"));
+    const auto refused = slurm->scheduler().exclude_nodes(*job, "no-such-node");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::invalid_input);
+    CHECK(slurm->scheduler().cancel(*job));
+    REQUIRE(slurm->wait_until([&] {
+      const std::vector<JobId> one{*job};
+      const auto reports = slurm->scheduler().report(one);
+      return reports && std::all_of(reports->begin(), reports->end(),
+                                    [](const JobReport& r) { return is_over(r.state); });
+    }));
+    CHECK(slurm->scheduler().exclude_nodes(*job, "n2"));
+  }
 }

@@ -127,6 +127,32 @@ def outcome_table():
     return [row[0] for row in rows], "\n".join(lines)
 
 
+REMEDY = {"again": "again", "elsewhere": "again, elsewhere; a node with two such is left out",
+          "longer": "again; if no experiment had begun, the set-up needs a longer task",
+          "give_up": "given up, and said"}
+
+
+def check_endings():
+    """The table of endings is that of the code."""
+    rows = re.findall(r'\{TaskEnding::\w+, "(\w+)",\s*"([^"]+)",\s*Outcome::(\w+),\s*'
+                      r'Remedy::(\w+)\}', read(ROOT / "src/slurmtune/study/endings.cpp"))
+    check(len(rows) > 10, "src/slurmtune/study/endings.cpp has no table of endings any more")
+    lines = ["| ending | in words | what ran becomes | what is done |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{key}` | {name} | `{outcome}` | {REMEDY[remedy]} |"
+              for key, name, outcome, remedy in rows]
+    table = "\n".join(lines)
+    path = USER / "troubleshooting.md"
+    text = read(path)
+    begin, end = "<!-- endings -->\n", "<!-- /endings -->"
+    head, _, rest = text.partition(begin)
+    there, _, tail = rest.partition(end)
+    if BLESS:
+        path.write_text(f"{head}{begin}\n{table}\n\n{end}{tail}", encoding="utf-8")
+    else:
+        check(there.strip() == table, "docs/user/troubleshooting.md: the table of endings is not "
+              "that of src/slurmtune/study/endings.cpp; run make bless")
+
+
 def check_outcomes():
     names, table = outcome_table()
     schema = json.dumps(json.loads(slurmtune("schema", "verdict")))
@@ -161,7 +187,7 @@ def check_formats():
         check(f"`{field}`" in plan, f"docs/formats/plan.md does not name {field}")
     code = read(ROOT / "src/slurmtune/study/event.cpp")
     events = re.findall(r'"(\w+)"', code.split("event_names{")[1].split("};")[0])
-    check(len(events) == 14, f"event.cpp names {len(events)} events")
+    check(len(events) == 16, f"event.cpp names {len(events)} events")
     journal = read(FORMATS / "journal.md")
     for event in events:
         check(f"`{event}`" in journal, f"docs/formats/journal.md does not name {event}")
@@ -173,6 +199,7 @@ def main():
     check_site_keys(site_keys)
     check_commands()
     check_outcomes()
+    check_endings()
     check_formats()
     print("\n".join(failures) if failures else "the documentation names what there is")
     return 1 if failures else 0

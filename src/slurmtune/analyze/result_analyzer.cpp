@@ -157,7 +157,7 @@ Expected<Reduction> ResultAnalyzer::reduce(std::span<const StageHistory> history
   decision.spent_node_seconds = spending.node_seconds;
   std::set<ExperimentId> came;
   for (const Verdict& verdict : last.verdicts) {
-    if (verdict.reason != lost_task) came.insert(verdict.experiment);
+    if (!is_stand_in(verdict)) came.insert(verdict.experiment);
   }
   for (const Experiment& experiment : last.manifest.experiments) {
     if (came.contains(experiment.id)) {

@@ -33,7 +33,7 @@ Ranked ranked(const Estimate& estimate, const Objective& objective) {
 
 bool is_failure(const Trial& trial) {
   if (!trial.verdict || trial.worked()) return false;
-  return trial.verdict->outcome != Outcome::not_started || trial.verdict->reason == lost_task;
+  return trial.verdict->outcome != Outcome::not_started || is_stand_in(*trial.verdict);
 }
 
 Failure failure_of(const Trial& trial) {
@@ -46,6 +46,11 @@ Failure failure_of(const Trial& trial) {
     failure.log = trial.verdict->evidence->log;
   }
   if (failure.line.empty()) failure.line = trial.verdict->reason;
+  if (trial.is_given_up()) {
+    const auto lost = trial.losses.find(trial.verdict->outcome);
+    const int times = lost == trial.losses.end() ? 0 : lost->second;
+    failure.line += times > 1 ? fmt::format("; lost {} times, given up", times) : "; given up";
+  }
   return failure;
 }
 

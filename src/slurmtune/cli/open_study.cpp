@@ -19,12 +19,21 @@ namespace {
 
 Expected<std::unique_ptr<Scheduler>> slurm_client() {
   ClientChoice choice;
-  choice.note = [](const std::string& line) { spdlog::info("{}", line); };
+  choice.note = [](const std::string& line) { spdlog::warn("{}", line); };
   return make_slurm_scheduler(choice);
 }
 
 /// Above what Slurm numbers its jobs: those that a study starts itself inside of one of them.
 constexpr std::int64_t inner_jobs = 1'000'000'000;
+
+/// Somebody waits for a command; a job may wait longer for its controller.
+constexpr std::chrono::seconds command_patience{15};
+
+ExecutorOptions slurm_options() {
+  ExecutorOptions options;
+  if (!real_world().own_job) options.patience = command_patience;
+  return options;
+}
 
 /// For jobs that were cancelled: Slurm kills what does not go after KillWait, 30 s by default.
 constexpr std::chrono::seconds withdrawal_patience{90};
@@ -36,7 +45,7 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   SLURMTUNE_TRY(const auto events, Journal(place.journal()).read());
   OpenStudy study;
   SLURMTUNE_TRY(study.state, fold(events));
-  ExecutorOptions options;
+  ExecutorOptions options = slurm_options();
   std::unique_ptr<Scheduler> scheduler;
   if (!study.is_local()) {
     SLURMTUNE_TRY(scheduler, slurm_client());
@@ -67,7 +76,7 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
 
 Expected<std::unique_ptr<TuningExecutor>> open_slurm() {
   SLURMTUNE_TRY(auto scheduler, slurm_client());
-  return std::make_unique<TuningExecutor>(std::move(scheduler), ExecutorOptions{});
+  return std::make_unique<TuningExecutor>(std::move(scheduler), slurm_options());
 }
 
 Expected<WholeJob> submit_one_job(const CreatedStudy& created) {

@@ -128,7 +128,11 @@ Expected<std::unique_ptr<Scheduler>> make_slurm_scheduler(const ClientChoice& ch
         *std::move(libslurm), commands ? *std::move(commands) : nullptr));
   }
   if (client == SlurmClient::libslurm) return libslurm;
-  if (choice.note) choice.note(libslurm.error().message + "; sbatch, squeue and scancel are");
+  // Where it was never installed there is nothing to say.
+  const bool is_broken = libslurm.error().message.find("is not installed") == std::string::npos;
+  if (choice.note && is_broken) {
+    choice.note(libslurm.error().message + "; sbatch, squeue and scancel are");
+  }
   return commands;
 }
 

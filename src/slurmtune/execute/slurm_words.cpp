@@ -101,6 +101,31 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
                      [&](std::string_view head) { return text.starts_with(head); });
 }
 
+/// What mpirun tells its ranks; OMPI_MCA_* is otherwise the user's own choice, as is OMPI_CC.
+bool is_told_by_mpirun(std::string_view entry) {
+  return starts_with_any(entry, {"OMPI_COMM_WORLD_",
+                                 "OMPI_APP_CTX_",
+                                 "OMPI_ARGV=",
+                                 "OMPI_COMMAND=",
+                                 "OMPI_FIRST_RANKS=",
+                                 "OMPI_FILE_LOCATION=",
+                                 "OMPI_NUM_APP_CTX=",
+                                 "OMPI_UNIVERSE_SIZE=",
+                                 "OMPI_MCA_ess",
+                                 "OMPI_MCA_pmix",
+                                 "OMPI_MCA_orte_app_num",
+                                 "OMPI_MCA_orte_bound_at_launch",
+                                 "OMPI_MCA_orte_ess_",
+                                 "OMPI_MCA_orte_hnp_uri",
+                                 "OMPI_MCA_orte_jobfam_session_dir",
+                                 "OMPI_MCA_orte_launch",
+                                 "OMPI_MCA_orte_local_daemon_uri",
+                                 "OMPI_MCA_orte_num_",
+                                 "OMPI_MCA_orte_precondition_transports",
+                                 "OMPI_MCA_orte_top_session_dir",
+                                 "OMPI_MCA_initial_wdir"});
+}
+
 /// Without `sbatch: error: `, `scancel: `, …
 std::string_view strip_heads(std::string_view line) {
   while (true) {
@@ -144,14 +169,29 @@ std::string slurm_reason(std::string_view message) {
   return all.empty() ? "no reason given" : all;
 }
 
+std::string with_limits_named(std::string message) {
+  const std::string text = lower(message);
+  const bool full = text.find("temporarily unable to accept job") != std::string::npos ||
+                    text.find("resource temporarily unavailable") != std::string::npos;
+  if (full) {
+    message +=
+        "; the cluster may hold as many jobs as it can (MaxJobCount; each task of an array is "
+        "one): "
+        "wait until some have ended, or submit fewer at a time: [slurm] submit = \"step\"";
+  }
+  return message;
+}
+
 std::vector<std::string> submission_environment(const std::vector<std::string>& environment) {
   std::vector<std::string> kept;
   for (const std::string& entry : environment) {
     const bool kept_all_the_same =
         starts_with_any(entry, {"SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT="});
-    const bool foreign = starts_with_any(
-        entry, {"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SCANCEL_", "SRUN_",
-                "SLURMTUNE_JOB=", "SLURMTUNE_TASK=", "SLURMTUNE_STARTED=", "PMIX_", "PMI_"});
+    const bool foreign =
+        starts_with_any(entry, {"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SCANCEL_", "SRUN_",
+                                "SALLOC_", "SACCT_", "SLURMTUNE_JOB=", "SLURMTUNE_TASK=",
+                                "SLURMTUNE_STARTED=", "PMIX_", "PMI_"}) ||
+        is_told_by_mpirun(entry);
     if (kept_all_the_same || !foreign) kept.push_back(entry);
   }
   return kept;

@@ -28,8 +28,13 @@ enum class SlurmAnswer {
 /// The sentence that says why, without `sbatch: error: ` and the like; for an Error.
 [[nodiscard]] std::string slurm_reason(std::string_view message);
 
+/// A message about a submission, with the limit that is behind it where Slurm says no more than
+/// "try again" (EAGAIN): the controller is busy, or holds as many jobs as it can.
+[[nodiscard]] std::string with_limits_named(std::string message);
+
 /// Our own environment for a submitted job: without what belongs to the job that we may run in
-/// (SLURM_*, SLURMD_*; SLURM_CONF stays) and without SBATCH_* variables, which would override the
+/// (SLURM_*, SLURMD_*; SLURM_CONF stays), or to the MPI rank (PMIX_*, PMI_*, what mpirun sets of
+/// OMPI_*), and without SBATCH_* variables, which would override the
 /// job script, so that a study asks for the same wherever it is submitted from.
 [[nodiscard]] std::vector<std::string> submission_environment(
     const std::vector<std::string>& environment);

@@ -10,17 +10,6 @@
 namespace slurmtune {
 namespace {
 
-/// Repeats what cannot do harm twice, while nobody answers.
-template <class Try>
-auto until_answered(Backoff backoff, const Try& attempt) -> decltype(attempt()) {
-  decltype(attempt()) answer = unavailable("never asked");
-  while (backoff.next()) {
-    answer = attempt();
-    if (answer || answer.error().kind != ErrorKind::unavailable) break;
-  }
-  return answer;
-}
-
 std::vector<JobReport> of_jobs(std::vector<JobReport> reports, std::span<const JobId> jobs) {
   std::erase_if(reports, [&](const JobReport& report) {
     return std::find(jobs.begin(), jobs.end(), report.job) == jobs.end();
@@ -47,30 +36,57 @@ Backoff TuningExecutor::make_backoff() {
   return Backoff(options_.retry, Seed{seed_++}, options_.sleep);
 }
 
+bool TuningExecutor::is_worth_another_try(bool answered, Instant asked) {
+  if (answered) {
+    silent_since_.reset();
+    return false;
+  }
+  if (!silent_since_) silent_since_ = asked;
+  return !options_.patience || options_.now() - *silent_since_ < *options_.patience;
+}
+
+template <class Try>
+auto TuningExecutor::until_answered(const Try& attempt) -> decltype(attempt()) {
+  Backoff backoff = make_backoff();
+  decltype(attempt()) answer = unavailable("never asked");
+  while (backoff.next()) {
+    const Instant asked = options_.now();
+    answer = attempt();
+    const bool answered = answer || answer.error().kind != ErrorKind::unavailable;
+    if (!is_worth_another_try(answered, asked)) break;
+  }
+  return answer;
+}
+
 Expected<JobId> TuningExecutor::submit(const JobRequest& job) {
   Backoff backoff = make_backoff();
   Error trouble;
   for (bool first = true; backoff.next(); first = false) {
+    const Instant asked = options_.now();
     if (!first) {
       // The job may be in although nobody said so.
       const auto found = scheduler_->find(job.name);
       if (!found) {
         trouble = found.error();
+        if (!is_worth_another_try(false, asked)) break;
         continue;
       }
       if (*found) return **found;
     }
     auto answer = scheduler_->submit(job);
-    if (answer) last_.reset();  // it does not know the new job
-    if (answer || answer.error().kind != ErrorKind::unavailable) return answer;
+    if (answer) remember(job, *answer);
+    const bool answered = answer || answer.error().kind != ErrorKind::unavailable;
+    const bool again = is_worth_another_try(answered, asked);
+    if (answered) return answer;
     trouble = std::move(answer).error();
+    if (!again) break;
   }
   return unavailable(
       fmt::format("{}; whether the job {} was submitted is not known", trouble.message, job.name));
 }
 
 Expected<std::optional<JobId>> TuningExecutor::find(const std::string& name) {
-  return until_answered(make_backoff(), [&] { return scheduler_->find(name); });
+  return until_answered([&] { return scheduler_->find(name); });
 }
 
 Expected<std::vector<JobReport>> TuningExecutor::report(std::span<const JobId> jobs) {
@@ -81,19 +97,45 @@ Expected<std::vector<JobReport>> TuningExecutor::report(std::span<const JobId> j
     });
     if (known) return of_jobs(last_->reports, jobs);
   }
-  SLURMTUNE_TRY(auto reports,
-                until_answered(make_backoff(), [&] { return scheduler_->report(jobs); }));
+  return report_anew(jobs);
+}
+
+Expected<std::vector<JobReport>> TuningExecutor::report_anew(std::span<const JobId> jobs) {
+  const Instant now = options_.now();
+  SLURMTUNE_TRY(auto reports, until_answered([&] { return scheduler_->report(jobs); }));
   last_ = LastAnswer{.at = now, .asked = {jobs.begin(), jobs.end()}, .reports = std::move(reports)};
   return last_->reports;
 }
 
+void TuningExecutor::remember(const JobRequest& request, JobId job) {
+  if (!last_) return;
+  last_->asked.push_back(job);
+  last_->reports.push_back({.job = job,
+                            .task = std::nullopt,
+                            .name = request.name,
+                            .state = JobState::pending,
+                            .reason = "",
+                            .nodes = ""});
+}
+
+Expected<std::vector<JobReport>> TuningExecutor::accounting(std::span<const JobId> jobs) {
+  if (no_accounting_) return tl::unexpected<Error>(*no_accounting_);
+  auto reports = scheduler_->accounting(jobs);
+  if (!reports) no_accounting_ = reports.error();
+  return reports;
+}
+
+Expected<void> TuningExecutor::exclude_nodes(JobId job, const std::string& nodes) {
+  return until_answered([&] { return scheduler_->exclude_nodes(job, nodes); });
+}
+
 Expected<void> TuningExecutor::cancel(JobId job) {
   last_.reset();  // it would still call the job alive
-  return until_answered(make_backoff(), [&] { return scheduler_->cancel(job); });
+  return until_answered([&] { return scheduler_->cancel(job); });
 }
 
 Expected<void> TuningExecutor::cancel_tasks(JobId job, std::int64_t first, std::int64_t end) {
-  return until_answered(make_backoff(), [&] { return scheduler_->cancel_tasks(job, first, end); });
+  return until_answered([&] { return scheduler_->cancel_tasks(job, first, end); });
 }
 
 }  // namespace slurmtune

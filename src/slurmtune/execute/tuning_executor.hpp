@@ -19,6 +19,9 @@ struct ExecutorOptions {
   /// The shortest time between two queries for jobs (design.md, section 9). 0 for a scheduler that
   /// is no server's.
   std::chrono::milliseconds query_interval{30'000};
+  /// How long a batch system may stay silent, over all questions since its last answer, before
+  /// nothing is tried again; absent: as long as `retry` takes, for each question.
+  std::optional<std::chrono::milliseconds> patience;
   Backoff::Sleep sleep;          ///< empty = really sleep
   std::function<Instant()> now;  ///< empty = the system's clock
 };
@@ -40,8 +43,19 @@ class TuningExecutor {
   [[nodiscard]] Expected<std::optional<JobId>> find(const std::string& name);
 
   /// The states of jobs, by one query; by none, from the last answer, if that is younger than the
-  /// query interval and knows all of `jobs`. Errors: unavailable.
+  /// query interval and knows all of `jobs`. A job that this process has submitted since is known:
+  /// as pending. Errors: unavailable.
   [[nodiscard]] Expected<std::vector<JobReport>> report(std::span<const JobId> jobs);
+
+  /// The same by a query in any case: for what an older answer left out.
+  [[nodiscard]] Expected<std::vector<JobReport>> report_anew(std::span<const JobId> jobs);
+
+  /// What accounting tells of jobs that are over, by one question. Where there is none, or it does
+  /// not answer, it is not asked again. Errors: unavailable, the same one from then on.
+  [[nodiscard]] Expected<std::vector<JobReport>> accounting(std::span<const JobId> jobs);
+
+  /// As the Scheduler's. Errors: unavailable, invalid_input.
+  [[nodiscard]] Expected<void> exclude_nodes(JobId job, const std::string& nodes);
 
   /// Errors: unavailable. A job that is over or unknown is none.
   [[nodiscard]] Expected<void> cancel(JobId job);
@@ -58,11 +72,21 @@ class TuningExecutor {
   };
 
   [[nodiscard]] Backoff make_backoff();
+  /// Repeats what cannot do harm twice, while nobody answers.
+  template <class Try>
+  auto until_answered(const Try& attempt) -> decltype(attempt());
+  /// To be called with each answer, or none, to what was asked then. True if there was none and it
+  /// is worth trying again.
+  [[nodiscard]] bool is_worth_another_try(bool answered, Instant asked);
+  /// Adds a job that was just submitted to the last answer.
+  void remember(const JobRequest& request, JobId job);
 
   std::unique_ptr<Scheduler> scheduler_;
   ExecutorOptions options_;
   std::uint64_t seed_;
   std::optional<LastAnswer> last_;
+  std::optional<Error> no_accounting_;
+  std::optional<Instant> silent_since_;
 };
 
 }  // namespace slurmtune

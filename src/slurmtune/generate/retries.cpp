@@ -39,7 +39,8 @@ std::vector<Experiment> retries(const SearchContext& context, Purpose kind) {
     Experiment experiment = trial.experiment;
     experiment.attempt = trial.last_attempt + 1;
     const bool elsewhere =
-        trial.verdict && rule_of(trial.verdict->outcome).retry == Retry::once_elsewhere;
+        trial.verdict && (rule_of(trial.verdict->outcome).retry == Retry::once_elsewhere ||
+                          trial.verdict->outcome == Outcome::node_failure);
     if (elsewhere) experiment.needs_other_node_than = {experiment.id};
     again.push_back(std::move(experiment));
   }

@@ -2,6 +2,7 @@
 #include "slurmtune/model/history.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -24,12 +25,32 @@ auto precedence(const Verdict& verdict) {
   const double slowness = verdict.metrics.step_s ? verdict.metrics.step_s->mid : 0.0;
   const std::string_view line =
       verdict.evidence ? std::string_view(verdict.evidence->line) : std::string_view();
-  return std::tuple(is_final(verdict), verdict.reason != lost_task, verdict.attempt,
+  return std::tuple(is_final(verdict), !is_stand_in(verdict), verdict.attempt,
                     counts_against(verdict), static_cast<int>(verdict.outcome), slowness,
                     std::string_view(verdict.reason), line);
 }
 
+bool is_loss(const Verdict& verdict) {
+  if (verdict.outcome == Outcome::not_started) return is_stand_in(verdict);
+  return losses_max(verdict.outcome) > 0;
+}
+
 }  // namespace
+
+bool is_stand_in(const Verdict& verdict) {
+  return verdict.reason == lost_task || verdict.reason == lost_for_good;
+}
+
+int losses_max(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::cancelled: return 2;
+    case Outcome::node_failure:
+    case Outcome::not_started: return 3;
+    // Where jobs are preempted they are preempted often, and their owners know it.
+    case Outcome::preempted: return 10;
+    default: return 0;
+  }
+}
 
 Outcome Trial::outcome() const {
   if (!verdict) return Outcome::not_started;
@@ -42,7 +63,15 @@ Outcome Trial::outcome() const {
 bool Trial::wants_another_try() const {
   if (!verdict) return true;
   if (verdict->outcome == Outcome::not_started && verdict->reason == "dropped") return false;
-  return is_tried_again(verdict->outcome, tries);
+  return is_tried_again(verdict->outcome, tries) && !is_given_up();
+}
+
+bool Trial::is_given_up() const {
+  if (!verdict || rule_of(verdict->outcome).retry != Retry::while_budget_lasts) return false;
+  if (verdict->reason == lost_for_good || verdict->reason == cancelled_by_owner) return true;
+  if (!is_loss(*verdict)) return false;
+  const auto lost = losses.find(verdict->outcome);
+  return lost != losses.end() && lost->second >= losses_max(verdict->outcome);
 }
 
 bool Trial::worked() const { return verdict && rule_of(verdict->outcome).rankable; }
@@ -67,10 +96,12 @@ void History::add(const Manifest& manifest, std::span<const Verdict> verdicts) {
 
 void History::take(Trial& trial, std::vector<const Verdict*> verdicts) {
   std::map<int, std::pair<bool, bool>> attempts;  // -> started, counts against it
+  std::set<std::pair<int, Outcome>> lost;
   for (const Verdict* verdict : verdicts) {
     auto& [started, against] = attempts[verdict->attempt];
     started = started || verdict->outcome != Outcome::not_started;
     against = against || counts_against(*verdict);
+    if (is_loss(*verdict)) lost.insert({verdict->attempt, verdict->outcome});
     trial.last_attempt = std::max(trial.last_attempt, verdict->attempt);
     if (!trial.verdict || precedence(*trial.verdict) < precedence(*verdict)) {
       trial.verdict = *verdict;
@@ -80,6 +111,7 @@ void History::take(Trial& trial, std::vector<const Verdict*> verdicts) {
     tries_started_ += facts.first ? 1 : 0;
     trial.tries += facts.second ? 1 : 0;
   }
+  for (const auto& [attempt, outcome] : lost) ++trial.losses[outcome];
 }
 
 const Trial* History::find(const ExperimentId& experiment) const {

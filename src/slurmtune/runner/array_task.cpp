@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -249,6 +250,39 @@ Expected<std::optional<ShardWriter>> open_task(const ArrayTaskRequest& request, 
   return shard;
 }
 
+/// Where experiments ran that are better tried elsewhere: of all stages, since a retry is of a
+/// later one than what it repeats.
+Expected<NodesToAvoid> nodes_to_avoid(const Task& task) {
+  NodesToAvoid avoided;
+  std::map<ExperimentId, std::vector<ExperimentId>> repeated_by;
+  for (const Experiment& experiment : task.experiments) {
+    for (const ExperimentId& other : experiment.needs_other_node_than) {
+      repeated_by[other].push_back(experiment.id);
+    }
+  }
+  if (repeated_by.empty()) return avoided;
+  SLURMTUNE_TRY(const auto events, Journal(task.files.directory.journal()).read());
+  SLURMTUNE_TRY(const StudyState state, fold(events));
+  std::set<StageName> stages;
+  for (const JobRecord& job : state.jobs) {
+    if (job.kind == JobKind::array) stages.insert(job.stage);
+  }
+  for (const StageName& stage : stages) {
+    SLURMTUNE_TRY(const auto shards,
+                  task.files.directory.read_shards(stage, state.jobs_of(stage, JobKind::array)));
+    for (const Shard& shard : shards) {
+      for (const Verdict& verdict : shard.verdicts) {
+        const auto found = repeated_by.find(verdict.experiment);
+        if (found == repeated_by.end() || verdict.outcome == Outcome::not_started) continue;
+        for (const ExperimentId& experiment : found->second) {
+          avoided[experiment].insert(verdict.nodes.begin(), verdict.nodes.end());
+        }
+      }
+    }
+  }
+  return avoided;
+}
+
 Expected<void> lead_task(const ArrayTaskRequest& request, const RunnerRanks& ranks,
                          Spawner& spawner) {
   SLURMTUNE_TRY(auto task, read_task(request, ranks));
@@ -273,6 +307,8 @@ Expected<void> lead_task(const ArrayTaskRequest& request, const RunnerRanks& ran
   part.lead_lanes(loop);
   const TrialFrame frame = part.frame(0);
   Dispatcher dispatcher(frame, task->experiments, places, *shard, ranks.link);
+  SLURMTUNE_TRY(NodesToAvoid avoided, nodes_to_avoid(*task));
+  dispatcher.avoid(std::move(avoided));
   loop.run_with(dispatcher);
   return dispatcher.end();
 }

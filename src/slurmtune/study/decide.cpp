@@ -2,8 +2,10 @@
 #include "slurmtune/study/decide.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "slurmtune/study/decide_submit.hpp"
+#include "slurmtune/study/node_faults.hpp"
 
 namespace slurmtune {
 
@@ -53,6 +55,23 @@ Step cancel_leftovers(const StudyView& view, Instant now) {
 
 // --- Reducing ---
 
+/// What has to be in the journal before a stage is concluded: how its tasks ended, and which nodes
+/// are left out from now on.
+Step conclude(const StudyView& view, std::size_t stage) {
+  NewEndings ended = new_endings(view, stage);
+  if (!ended.tasks.empty()) {
+    return act(RecordEndings{view.plan.stages[stage].name, ended.job, std::move(ended.tasks)});
+  }
+  ExcludeNodes exclude;
+  for (const FaultyNode& faulty : nodes_to_exclude(view)) {
+    exclude.nodes.push_back(faulty.node);
+    exclude.why += fmt::format("{}{}: {}", exclude.why.empty() ? "" : "; ", faulty.node,
+                               fmt::join(faulty.faults, ", "));
+  }
+  if (!exclude.nodes.empty()) return act(std::move(exclude));
+  return act(ReduceStage{stage});
+}
+
 /// Reduces the current stage if its tasks have ended.
 Step reduce_current(const StudyView& view, std::size_t stage) {
   const StageView& files = view.stages[stage];
@@ -61,7 +80,7 @@ Step reduce_current(const StudyView& view, std::size_t stage) {
     return corrupt_data(fmt::format("{} should run, but it has no manifest", name.text));
   }
   const auto open = open_slices(files);
-  if (open.empty()) return act(ReduceStage{stage});
+  if (open.empty()) return conclude(view, stage);
   if (!view.live_jobs) {
     return unavailable(fmt::format(
         "{}: {} of {} tasks have not reported, and the batch system cannot be asked about them",
@@ -78,7 +97,7 @@ Step reduce_current(const StudyView& view, std::size_t stage) {
                     name.text, open.size(), files.manifest->slices.size()));
   }
   if (!view.settled) return act(AwaitShards{stage});
-  return act(ReduceStage{stage});
+  return conclude(view, stage);
 }
 
 Step reduce_up_to(const StudyView& view, std::size_t last) {
@@ -123,6 +142,11 @@ Step resume(const StudyView& view) {
 
 Step cancel_all(const StudyView& view, Instant now) {
   if (!view.state.cancelled) return act(RecordCancelled{});
+  if (!view.live_jobs) {
+    return unavailable(
+        "the batch system cannot be asked for the study's jobs, which may run on: cancel the study "
+        "again once it answers");
+  }
   SLURMTUNE_TRY(auto leftover, cancel_leftovers(view, now));
   if (leftover) return act(*std::move(leftover));
   return act(FinishStudy{.decided = std::nullopt, .stop = Stop::cancelled});

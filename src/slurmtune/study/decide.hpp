@@ -73,6 +73,19 @@ struct DropTasks {
   std::int64_t end = 0;
   bool operator==(const DropTasks&) const = default;
 };
+/// Journals how tasks ended, as the batch system told.
+struct RecordEndings {
+  StageName stage;
+  std::int64_t job = 0;
+  std::vector<EndedTask> tasks;
+  bool operator==(const RecordEndings&) const = default;
+};
+/// Has jobs that wait avoid nodes that failed, then journals them for later ones.
+struct ExcludeNodes {
+  std::vector<std::string> nodes;
+  std::string why;
+  bool operator==(const ExcludeNodes&) const = default;
+};
 /// Cancels a whole job that is not needed any more.
 struct CancelJob {
   std::int64_t job = 0;
@@ -91,7 +104,8 @@ struct FinishStudy {
 
 using Action =
     std::variant<SubmitJob, LookUpJob, AwaitSubmitter, AwaitShards, ReduceStage, RecordDecision,
-                 ReleaseStage, DropTasks, CancelJob, RecordCancelled, FinishStudy>;
+                 ReleaseStage, DropTasks, CancelJob, RecordCancelled, FinishStudy, RecordEndings,
+                 ExcludeNodes>;
 
 /// What this process came for.
 struct Intent {

@@ -20,9 +20,10 @@ constexpr NameTable<JobKind, 6> job_kinds{{"a", "r", "guard", "final", "all", "l
 
 /// Event names in the order of the variant `EventBody`.
 constexpr std::array<std::string_view, std::variant_size_v<EventBody>> event_names{
-    "study_created", "plan_made", "submit_intended",  "submitted",     "submit_lost",
-    "decided",       "released",  "dropped",          "cancelled",     "extended",
-    "resumed",       "finished",  "training_started", "training_ended"};
+    "study_created",    "plan_made",      "submit_intended", "submitted",
+    "submit_lost",      "decided",        "released",        "dropped",
+    "cancelled",        "extended",       "resumed",         "finished",
+    "training_started", "training_ended", "tasks_ended",     "nodes_excluded"};
 
 // --- To JSON ---
 
@@ -71,6 +72,17 @@ Json body_of(const Finished& event) {
 }
 Json body_of(const TrainingStarted& event) { return {{"job", event.job}}; }
 Json body_of(const TrainingEnded& event) { return {{"exit_code", event.exit_code}}; }
+Json body_of(const TasksEnded& event) {
+  Json tasks = Json::array();
+  for (const EndedTask& task : event.tasks) {
+    Json json = {{"task", task.task}, {"ending", rule_of(task.ending).key}, {"nodes", task.nodes}};
+    put(json, "exit_code", task.exit_code);
+    put(json, "signal", task.signal);
+    tasks.push_back(std::move(json));
+  }
+  return {{"stage", event.stage.text}, {"job", event.job}, {"tasks", std::move(tasks)}};
+}
+Json body_of(const NodesExcluded& event) { return {{"nodes", event.nodes}, {"why", event.why}}; }
 
 // --- From JSON: one reader an event, chosen by the type of an empty body ---
 
@@ -130,6 +142,25 @@ void read(JsonFields& fields, Finished& event) {
 void read(JsonFields& fields, TrainingStarted& event) { fields.required("job", event.job); }
 void read(JsonFields& fields, TrainingEnded& event) {
   fields.required("exit_code", event.exit_code);
+}
+Expected<EndedTask> ended_task_from_json(const Json& json, std::string_view where) {
+  EndedTask task;
+  JsonFields fields(json, where);
+  fields.required("task", task.task);
+  fields.required_name("ending", task.ending, task_ending_named);
+  fields.optional("nodes", task.nodes);
+  fields.optional("exit_code", task.exit_code);
+  fields.optional("signal", task.signal);
+  return fields.into(std::move(task));
+}
+void read(JsonFields& fields, TasksEnded& event) {
+  fields.required("stage", event.stage);
+  fields.required("job", event.job);
+  fields.required("tasks", event.tasks, ended_task_from_json);
+}
+void read(JsonFields& fields, NodesExcluded& event) {
+  fields.required("nodes", event.nodes);
+  fields.required("why", event.why);
 }
 
 /// Reads the body whose name stands at `Index` of the table, or tries the next.

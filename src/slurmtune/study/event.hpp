@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/record/decision.hpp"
 #include "slurmtune/record/ids.hpp"
+#include "slurmtune/study/endings.hpp"
 
 namespace slurmtune {
 
@@ -84,6 +86,20 @@ struct SlicesDropped {
   std::int64_t end = 0;
   bool operator==(const SlicesDropped&) const = default;
 };
+/// What the batch system said of tasks of an array that left experiments without a verdict, were
+/// cancelled, or whose node failed; before anything is concluded from it, since it forgets.
+struct TasksEnded {
+  StageName stage;
+  std::int64_t job = 0;
+  std::vector<EndedTask> tasks;
+  bool operator==(const TasksEnded&) const = default;
+};
+/// Nodes that failed, which jobs leave out from now on.
+struct NodesExcluded {
+  std::vector<std::string> nodes;
+  std::string why;
+  bool operator==(const NodesExcluded&) const = default;
+};
 struct Cancelled {
   std::string by;
   bool operator==(const Cancelled&) const = default;
@@ -113,7 +129,7 @@ struct TrainingEnded {
 
 using EventBody = std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost,
                                Decided, Released, SlicesDropped, Cancelled, Extended, Resumed,
-                               Finished, TrainingStarted, TrainingEnded>;
+                               Finished, TrainingStarted, TrainingEnded, TasksEnded, NodesExcluded>;
 
 /// One file of the journal; `number` is the file's name.
 struct Event {

@@ -61,6 +61,12 @@ struct Fold {
   void operator()(const SlicesDropped& event) const {
     state.dropped.insert({event.job, event.first});
   }
+  void operator()(const TasksEnded& event) const {
+    for (const EndedTask& task : event.tasks) state.ended_tasks[{event.job, task.task}] = task;
+  }
+  void operator()(const NodesExcluded& event) const {
+    state.excluded_nodes.insert(event.nodes.begin(), event.nodes.end());
+  }
   void operator()(const Cancelled& /*event*/) const { state.cancelled = true; }
   void operator()(const Extended& /*event*/) const {}
   void operator()(const Resumed& /*event*/) const {}

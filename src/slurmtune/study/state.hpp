@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
@@ -55,6 +56,9 @@ struct StudyState {
   std::set<StageName> decided;
   std::map<StageName, std::int64_t> released;               ///< stage -> slices that may run
   std::set<std::pair<std::int64_t, std::int64_t>> dropped;  ///< (job, first slice) cut off
+  /// How tasks ended that are not as they should be: (job, task).
+  std::map<std::pair<std::int64_t, std::int64_t>, EndedTask> ended_tasks;
+  std::set<std::string> excluded_nodes;  ///< that failed, and that no job may get any more
   bool cancelled = false;
   std::optional<Finished> finished;
   std::optional<TrainingRecord> training;  ///< mode = "run", once it has begun

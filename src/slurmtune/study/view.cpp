@@ -2,10 +2,12 @@
 #include "slurmtune/study/view.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "slurmtune/model/history.hpp"
+#include "slurmtune/study/endings.hpp"
 
 namespace slurmtune {
 
@@ -19,21 +21,103 @@ StageHistory history_of_stage(const StageView& stage) {
   return entry;
 }
 
-Verdict lost_with_its_task(const StageView& stage, std::int64_t slice,
-                           const Experiment& experiment) {
-  const auto of_slice = [&](const Shard& shard) { return shard.start.slice == slice; };
-  const auto last = std::find_if(stage.shards.rbegin(), stage.shards.rend(), of_slice);
-  std::string_view what = "never began";
-  if (last != stage.shards.rend()) what = last->end ? "ended before it" : "the runner died";
-  Verdict verdict;
-  verdict.experiment = experiment.id;
-  verdict.configuration = experiment.configuration_id;
-  verdict.attempt = experiment.attempt;
-  verdict.outcome = Outcome::not_started;
-  verdict.reason = lost_task;
+/// What became of the task that had a slice, as far as anybody tells.
+struct LostTask {
+  EndedTask task;
+  bool began = false;  ///< its runner wrote something
+};
+
+LostTask lost_task_of(const StudyView& view, std::size_t index, std::int64_t slice) {
+  const StageView& stage = view.stages[index];
+  // Of the newest task that had the slice and that the journal knows.
+  std::optional<std::int64_t> job;
+  LostTask lost;
+  for (const JobRecord* record : view.state.jobs_of(view.plan.stages[index].name, JobKind::array)) {
+    const auto found = view.state.ended_tasks.find({*record->job, slice - record->first_slice});
+    if (found == view.state.ended_tasks.end()) continue;
+    job = record->job;
+    lost.task = found->second;
+  }
+  const auto last =
+      std::find_if(stage.shards.rbegin(), stage.shards.rend(), [&](const Shard& shard) {
+        return shard.start.slice == slice && (!job || shard.start.array_job == *job);
+      });
+  lost.began = last != stage.shards.rend();
+  if (!job && lost.began) {
+    lost.task.ending = last->end ? TaskEnding::ended_before : TaskEnding::runner_died;
+  }
+  return lost;
+}
+
+/// How far an experiment of a lost task had come.
+enum class Stand { waited, may_have_run, ran };
+
+Outcome outcome_of(TaskEnding ending, Stand stand) {
+  const Outcome outcome = rule_of(ending).outcome;
+  if (stand == Stand::waited) return Outcome::not_started;
+  // It moves a bound of memory: only of the one that surely did it.
+  if (outcome == Outcome::host_oom && stand != Stand::ran) return Outcome::not_started;
+  return outcome;
+}
+
+std::string what_became_of(const LostTask& lost, std::int64_t slice, std::int64_t walltime_s) {
   // The number of the slice, not of a job: decisions hold none.
-  verdict.evidence.emplace().line = fmt::format("task {}: {}", slice, what);
-  return verdict;
+  std::string line = fmt::format("task {}: {}", slice, words_of(lost.task, walltime_s));
+  if (lost.task.ending == TaskEnding::timed_out && !lost.began) {
+    line += ", before its first experiment: the set-up takes longer than a task may";
+  }
+  return line;
+}
+
+/// A verdict for each experiment of an open slice that has none.
+void add_losses(const StudyView& view, std::size_t index, std::int64_t slice,
+                const std::set<std::pair<ExperimentId, int>>& judged, StageHistory& entry) {
+  const Manifest& manifest = *view.stages[index].manifest;
+  const LostTask lost = lost_task_of(view, index, slice);
+  const std::string line = what_became_of(lost, slice, manifest.task_walltime_s);
+  const bool for_good = rule_of(lost.task.ending).remedy == Remedy::give_up;
+  const auto& [first, end] = manifest.slices[static_cast<std::size_t>(slice)];
+  int rank = 0;  // among those without a verdict: lanes take them in order
+  for (std::int64_t k = first; k < end; ++k) {
+    const Experiment& experiment = manifest.experiments[static_cast<std::size_t>(k)];
+    if (judged.contains({experiment.id, experiment.attempt})) continue;
+    Stand stand = Stand::waited;
+    if (lost.began && rank < manifest.lanes) {
+      stand = manifest.lanes == 1 ? Stand::ran : Stand::may_have_run;
+    }
+    ++rank;
+    Verdict& verdict = entry.verdicts.emplace_back();
+    verdict.experiment = experiment.id;
+    verdict.configuration = experiment.configuration_id;
+    verdict.attempt = experiment.attempt;
+    verdict.outcome = outcome_of(lost.task.ending, stand);
+    verdict.reason = for_good ? lost_for_good : lost_task;
+    verdict.evidence.emplace().line = line;
+  }
+}
+
+/// Marks what a task wrote because the study's owner cancelled it: they are not to get it again.
+void mark_cancelled_by_owner(const StudyView& view, const StageView& stage, StageHistory& entry) {
+  std::size_t next = 0;
+  for (const Shard& shard : stage.shards) {
+    const std::size_t first = std::exchange(next, next + shard.verdicts.size());
+    if (!shard.end || shard.end->reason != "cancelled") continue;
+    const auto task = view.state.ended_tasks.find({shard.start.array_job, shard.start.task});
+    if (task == view.state.ended_tasks.end() ||
+        task->second.ending != TaskEnding::cancelled_by_owner) {
+      continue;
+    }
+    for (std::size_t i = first; i < next; ++i) {
+      Verdict& verdict = entry.verdicts[i];
+      const bool cut_off =
+          verdict.outcome == Outcome::cancelled || verdict.outcome == Outcome::not_started;
+      if (!cut_off) continue;
+      verdict.reason = cancelled_by_owner;
+      if (!verdict.evidence) verdict.evidence.emplace();
+      verdict.evidence->line =
+          fmt::format("task {}: {}", shard.start.slice, words_of(task->second, 0));
+    }
+  }
 }
 
 }  // namespace
@@ -93,20 +177,43 @@ std::vector<StageHistory> history_with_losses(const StudyView& view, std::size_t
     const StageView& stage = view.stages[i];
     if (!stage.manifest) continue;
     StageHistory& entry = history.emplace_back(history_of_stage(stage));
+    mark_cancelled_by_owner(view, stage, entry);
     std::set<std::pair<ExperimentId, int>> judged;
     for (const Verdict& verdict : entry.verdicts) {
       judged.insert({verdict.experiment, verdict.attempt});
     }
-    for (const std::int64_t slice : open_slices(stage)) {
-      const auto& [first, end] = stage.manifest->slices[static_cast<std::size_t>(slice)];
-      for (std::int64_t k = first; k < end; ++k) {
-        const Experiment& experiment = stage.manifest->experiments[static_cast<std::size_t>(k)];
-        if (judged.contains({experiment.id, experiment.attempt})) continue;
-        entry.verdicts.push_back(lost_with_its_task(stage, slice, experiment));
-      }
-    }
+    for (const std::int64_t slice : open_slices(stage)) add_losses(view, i, slice, judged, entry);
   }
   return history;
+}
+
+NewEndings new_endings(const StudyView& view, std::size_t stage) {
+  const StageView& files = view.stages[stage];
+  std::set<std::int64_t> open;
+  for (const std::int64_t slice : open_slices(files)) open.insert(slice);
+  std::set<std::pair<std::int64_t, std::int64_t>> cancelled;
+  for (const Shard& shard : files.shards) {
+    if (!shard.end || shard.end->reason != "cancelled") continue;
+    cancelled.insert({shard.start.array_job, shard.start.task});
+  }
+  NewEndings found;
+  for (const JobRecord* job : view.state.jobs_of(view.plan.stages[stage].name, JobKind::array)) {
+    for (const JobReport& report : view.reported_over) {
+      if (report.job.number != *job->job) continue;
+      const auto task = ended_task(report);
+      if (!task || view.state.ended_tasks.contains({*job->job, task->task})) continue;
+      const bool matters = open.contains(job->first_slice + task->task) ||
+                           cancelled.contains({*job->job, task->task}) ||
+                           rule_of(task->ending).remedy == Remedy::elsewhere;
+      if (matters) found.tasks.push_back(*task);
+    }
+    if (found.tasks.empty()) continue;
+    found.job = *job->job;
+    std::sort(found.tasks.begin(), found.tasks.end(),
+              [](const EndedTask& a, const EndedTask& b) { return a.task < b.task; });
+    return found;
+  }
+  return found;
 }
 
 std::int64_t spent_node_seconds(const StudyView& view) {

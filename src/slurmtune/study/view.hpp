@@ -12,6 +12,8 @@
 #include "slurmtune/record/decision.hpp"
 #include "slurmtune/record/manifest.hpp"
 #include "slurmtune/record/verdict.hpp"
+#include "slurmtune/study/endings.hpp"
+#include "slurmtune/study/scheduler.hpp"
 #include "slurmtune/study/state.hpp"
 
 namespace slurmtune {
@@ -39,6 +41,11 @@ struct StudyView {
   std::optional<std::int64_t> own_job;  ///< the job that this process runs in
   /// Another job goes on once the time of this one is over (submit = "one-job", in several jobs).
   bool time_follows = false;
+  /// Tasks of arrays that the batch system, asked now, calls over. What is to be concluded from
+  /// them is journalled first: StudyState::ended_tasks.
+  std::vector<JobReport> reported_over;
+  /// How many nodes the study's jobs could run on, if that is known.
+  std::optional<std::int64_t> nodes_there;
 
   [[nodiscard]] bool is_live(const JobRecord& job) const {
     return job.job && !job.lost && live_jobs && live_jobs->contains(*job.job);
@@ -55,11 +62,21 @@ struct StudyView {
 /// Manifests and verdicts of the stages up to and including `last`, those that have a manifest.
 [[nodiscard]] std::vector<StageHistory> history_of(const StudyView& view, std::size_t last);
 
-/// The same, with a `not_started` of reason `lost_task` for each experiment that its task left
-/// without a verdict, whose evidence says what became of the task. Only where no task runs any
-/// more.
+/// The same, with a verdict of reason `lost_task` or `lost_for_good` for each experiment that its
+/// task left without one: its outcome is as the task's ending has it (endings.hpp), its evidence
+/// says what became of the task. What a task wrote because the study's owner cancelled it has the
+/// reason `cancelled_by_owner`. Only where no task runs any more.
 [[nodiscard]] std::vector<StageHistory> history_with_losses(const StudyView& view,
                                                             std::size_t last);
+
+/// What `reported_over` tells of tasks of a stage that matters to its conclusions and is not in the
+/// journal yet: how those ended that left experiments without a verdict, that were cancelled, or
+/// whose node failed. Of one job at a time; empty if there is none.
+struct NewEndings {
+  std::int64_t job = 0;
+  std::vector<EndedTask> tasks;  ///< by number
+};
+[[nodiscard]] NewEndings new_endings(const StudyView& view, std::size_t stage);
 
 /// Node-seconds of all tasks so far. A task without task_end is charged to its limit.
 [[nodiscard]] std::int64_t spent_node_seconds(const StudyView& view);

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "slurmtune/base/hash.hpp"
 #include "slurmtune/report/outputs.hpp"
 #include "slurmtune/study/files.hpp"
+#include "slurmtune/study/node_faults.hpp"
 #include "slurmtune/study/register_job.hpp"
 #include "slurmtune/tune/job_requests.hpp"
 
@@ -19,19 +21,12 @@ namespace {
 constexpr int actions_max = 100'000;
 /// How often files are looked at again while shards are waited for.
 constexpr std::chrono::milliseconds settle_step{500};
-/// How often jobs that were cancelled are asked about.
+/// When jobs that were cancelled are asked about: most are gone at once; the others are given the
+/// time that lies between two queries.
 constexpr std::chrono::milliseconds end_step{2000};
+constexpr std::chrono::milliseconds end_again{30'000};
 /// How often another process's submission is looked after.
 constexpr std::chrono::milliseconds submitter_step{1000};
-
-/// Whether a job has a number of ours, but is another study's or another user's: a controller that
-/// forgot its newest jobs gives their numbers away again. Who submits by hand may name as they
-/// like.
-bool is_foreign(const StudyState& state, const std::string& name) {
-  const std::string ours = "st-" + state.created.study.text.substr(0, 8) + "-";
-  const bool by_us = state.created.submit == "graph" || state.goes_by_steps();
-  return by_us && !name.empty() && !name.starts_with(ours);
-}
 
 }  // namespace
 
@@ -55,6 +50,9 @@ Expected<Autotuner> Autotuner::open(StudyDirectory directory, TuningExecutor& ex
 Expected<StudyState> Autotuner::advance(const Intent& intent) {
   queue_.reset();
   settled_ = false;
+  is_silent_ = false;
+  const bool ends_it = intent.role == Role::cancel || intent.role == Role::guard;
+  absence_ = ends_it ? Absence::believed : Absence::doubted;
   for (int i = 0; i < actions_max; ++i) {
     SLURMTUNE_TRY(const StudyView view, look(Queue::ask));
     SLURMTUNE_TRY(const auto action, decide(view, intent, world_.now()));
@@ -74,17 +72,19 @@ Expected<std::set<std::int64_t>> Autotuner::end_all_jobs(std::chrono::seconds pa
   std::set<std::int64_t> over;
   if (jobs.empty()) return over;
   const Instant deadline = world_.now() + patience;
+  std::chrono::milliseconds pause = end_step;
   for (;;) {  // ends with the jobs, or with the patience
     for (const JobId job : jobs) {
       if (!over.contains(job.number)) SLURMTUNE_CHECK(executor_->cancel(job));
     }
+    world_.sleep(pause);
+    pause = end_again;
     SLURMTUNE_TRY(const auto reports, executor_->report(jobs));
     for (const JobId job : jobs) over.insert(job.number);
     for (const JobReport& report : reports) {
       if (!is_over(report.state)) over.erase(report.job.number);
     }
     if (over.size() == jobs.size() || world_.now() >= deadline) return over;
-    world_.sleep(end_step);
   }
 }
 
@@ -112,38 +112,20 @@ Expected<StudyView> Autotuner::look(Queue queue) {
     const std::chrono::seconds needed(plan_.stages[next].task_walltime_s);
     view.deadline_near = world_.now() + needed + guard_margin > *view.state.created.deadline;
   }
-  if (queue == Queue::ask) SLURMTUNE_CHECK(ask_queue(view));
-  return view;
-}
-
-Expected<void> Autotuner::ask_queue(StudyView& view) {
-  std::vector<JobId> jobs;
-  for (const JobRecord& job : view.state.jobs) {
-    if (job.job) jobs.push_back({*job.job});
-  }
-  // The old answer says nothing of a job that another process has submitted meanwhile.
-  const bool answered = queue_ && std::all_of(jobs.begin(), jobs.end(), [&](JobId job) {
-                          return queue_->asked.contains(job.number);
-                        });
-  if (!answered) {
-    queue_.emplace();
-    for (const JobId job : jobs) queue_->asked.insert(job.number);
-    if (!jobs.empty()) {
-      const auto reports = executor_->report(jobs);
-      if (!reports) {
-        // Much can be done without the queue; `decide` says so where it cannot.
-        say(reports.error().message);
-        queue_.reset();
-        return {};
-      }
-      for (const JobReport& report : *reports) {
-        if (is_over(report.state) || is_foreign(view.state, report.name)) continue;
-        queue_->live.insert(report.job.number);
-      }
+  if (queue == Queue::ask) {
+    SLURMTUNE_CHECK(ask_queue(view));
+    const auto faulty = faulty_nodes(view);
+    const bool matters = std::any_of(faulty.begin(), faulty.end(), [&](const FaultyNode& node) {
+      return !view.state.excluded_nodes.contains(node.node);
+    });
+    if (matters && !asked_for_nodes_ && world_.nodes_there &&
+        view.state.starter() == JobStarter::batch_system) {
+      asked_for_nodes_ = true;
+      nodes_there_ = world_.nodes_there(input_.site.partition);
     }
+    view.nodes_there = nodes_there_;
   }
-  view.live_jobs = queue_->live;
-  return {};
+  return view;
 }
 
 Expected<Journal::Append> Autotuner::append(const StudyView& view, EventBody body) {
@@ -174,7 +156,17 @@ Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
                         .by = world_.who};
   SLURMTUNE_TRY(const auto appended, append(view, intent));
   if (appended == Journal::Append::lost) return {};
-  const auto job = executor_->submit(request);
+  auto job = executor_->submit(request);
+  if (!job && job.error().kind == ErrorKind::invalid_input && !request.exclude.empty()) {
+    // Better on a node that failed than nowhere.
+    JobRequest anywhere = request;
+    anywhere.exclude.clear();
+    auto again = executor_->submit(anywhere);
+    if (again) {
+      say(fmt::format("{} may get every node: {}", request.name, job.error().message));
+      job = std::move(again);
+    }
+  }
   StudyView after = view;
   after.state.last_event += 1;
   if (!job) {
@@ -316,6 +308,28 @@ Expected<void> Autotuner::act(const StudyView& /*view*/, const CancelJob& action
 
 Expected<void> Autotuner::act(const StudyView& view, const RecordCancelled& /*action*/) {
   SLURMTUNE_CHECK(append(view, Cancelled{world_.who}));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const RecordEndings& action) {
+  SLURMTUNE_CHECK(append(view, TasksEnded{action.stage, action.job, action.tasks}));
+  return {};
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const ExcludeNodes& action) {
+  StudyState after = view.state;
+  after.excluded_nodes.insert(action.nodes.begin(), action.nodes.end());
+  const std::string list = excluded_nodes(input_, after);
+  for (const JobRecord& job : view.state.jobs) {
+    if (job.kind != JobKind::array || !view.is_live(job) || job.job == view.own_job) continue;
+    const auto done = executor_->exclude_nodes({*job.job}, list);
+    // Later jobs leave the nodes out in any case.
+    if (!done) say(fmt::format("job {} may still get them: {}", *job.job, done.error().message));
+  }
+  SLURMTUNE_TRY(const auto appended, append(view, NodesExcluded{action.nodes, action.why}));
+  if (appended == Journal::Append::won) {
+    say(fmt::format("left out from now on: {} ({})", fmt::join(action.nodes, ", "), action.why));
+  }
   return {};
 }
 

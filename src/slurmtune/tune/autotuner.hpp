@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "slurmtune/analyze/result_analyzer.hpp"
@@ -59,11 +62,21 @@ class Autotuner {
   [[nodiscard]] Expected<void> act(const StudyView& view, const CancelJob& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const RecordCancelled& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const FinishStudy& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const RecordEndings& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const ExcludeNodes& action);
 
   /// Appends the event after the last one that `view` saw. Losing is no error: the next look shows
   /// what the winner did.
   [[nodiscard]] Expected<Journal::Append> append(const StudyView& view, EventBody body);
   [[nodiscard]] Expected<void> ask_queue(StudyView& view);
+  struct QueueAnswer;
+  /// What is to be known of jobs that the answer lacks: accounting first, else the same question
+  /// again after a pause.
+  [[nodiscard]] Expected<void> explain_absence(const StudyView& view,
+                                               const std::vector<JobId>& jobs);
+  /// Asks accounting for endings that the queue does not tell, once a job.
+  void ask_accounting(const StudyView& view);
+  void take(const StudyView& view, const std::vector<JobReport>& reports);
   [[nodiscard]] Spending spending_of(const StudyView& view) const;
   void say(const std::string& line) const;
 
@@ -77,9 +90,17 @@ class Autotuner {
   struct QueueAnswer {
     std::set<std::int64_t> asked;  ///< jobs that it speaks of
     std::set<std::int64_t> live;   ///< those of them that are not over
+    std::set<std::int64_t> told;   ///< those that it has any word of
+    std::map<std::pair<std::int64_t, std::int64_t>, JobReport> over;  ///< tasks that are over
+    std::set<std::int64_t> accounted;  ///< those that accounting was asked about
   };
   std::optional<QueueAnswer> queue_;
   bool settled_ = false;
+  /// Whether what this process came for depends on which jobs are gone.
+  enum class Absence { believed, doubted } absence_ = Absence::believed;
+  bool is_silent_ = false;  ///< the batch system did not answer `advance`
+  bool asked_for_nodes_ = false;
+  std::optional<std::int64_t> nodes_there_;
 };
 
 }  // namespace slurmtune

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/tune/job_requests.hpp"
 
+#include <fmt/ranges.h>
+
 #include "slurmtune/execute/job_script.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/begin_time.hpp"
@@ -45,6 +47,13 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
   return script;
 }
 
+std::string excluded_nodes(const StudyInput& input, const StudyState& state) {
+  if (state.excluded_nodes.empty()) return "";
+  std::vector<std::string> nodes = input.site.exclude;
+  nodes.insert(nodes.end(), state.excluded_nodes.begin(), state.excluded_nodes.end());
+  return fmt::format("{}", fmt::join(nodes, ","));
+}
+
 Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInput& input,
                                  const Plan& plan, const StudyState& state,
                                  const SubmitJob& action) {
@@ -62,6 +71,7 @@ Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInp
   request.array_tasks = action.tasks;
   for (const std::int64_t job : action.after_any) request.after_any.push_back({job});
   if (action.kind == JobKind::array) {
+    request.exclude = excluded_nodes(input, state);
     const std::int64_t at_once = plan.stages[*plan.index_of(action.stage)].tasks_at_once;
     if (at_once > 0 && at_once < action.tasks.value_or(1)) request.array_at_once = at_once;
   }

@@ -26,6 +26,10 @@ inline constexpr std::chrono::minutes guard_margin{15};
                                                const StudyInput& input, const Plan& plan,
                                                const StudyState& state, const SubmitJob& action);
 
+/// The nodes that jobs leave out, the site's and those that failed, as Slurm wants them; "" if the
+/// study has excluded none of its own.
+[[nodiscard]] std::string excluded_nodes(const StudyInput& input, const StudyState& state);
+
 /// The script that `prepare_job` renders; also for showing what would be submitted.
 [[nodiscard]] Expected<JobScript> job_script_of(const StudyDirectory& directory,
                                                 const StudyInput& input, const Plan& plan,

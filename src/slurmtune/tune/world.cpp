@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/partition_nodes.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -77,6 +78,10 @@ World real_world() {
     if (!world.own_job) world.own_job = integer_in_environment(name);
   }
   world.time_follows = std::getenv(time_follows_variable) != nullptr;
+  world.nodes_there = nodes_of_partition;
+  if (const auto pause = integer_in_environment("SLURMTUNE_TEST_ABSENCE_PAUSE_MS")) {
+    world.absence_pause = std::chrono::milliseconds(*pause);
+  }
   const auto fatal = integer_in_environment("SLURMTUNE_TEST_DIE_AFTER_EVENT");
   const auto halting = integer_in_environment("SLURMTUNE_TEST_STOP_AFTER_EVENT");
   if (fatal || halting) {

@@ -21,6 +21,9 @@ SOURCE = Path(os.environ["SLURMTUNE_SOURCE_DIR"])
 PROGRAMS = Path(os.environ["SLURMTUNE_BIN_DIR"])
 CLUSTER = Path(os.environ["SLURMTUNE_CLUSTER_DIR"])
 
+# A job that the controller does not know is asked about again after half a minute.
+os.environ.setdefault("SLURMTUNE_TEST_ABSENCE_PAUSE_MS", "2000")
+
 POLL_S = 0.1
 COMMAND_TIMEOUT_S = 60
 QUEUE_TIMEOUT_S = 150

@@ -190,7 +190,10 @@ TEST_CASE("LocalScheduler: a job that this process runs in is hidden from its ow
   Scripts scripts;
   const ScopedVariable id("SLURM_JOB_ID", "99");
   LocalOptions options = quick();
-  const std::string body = "echo \"${SLURM_JOB_ID:-none}\" >> log";
+  const ScopedVariable rank("OMPI_COMM_WORLD_RANK", "3");
+  const ScopedVariable wish("SBATCH_PARTITION", "debug");
+  const std::string body =
+      "echo \"${SLURM_JOB_ID:-none}${OMPI_COMM_WORLD_RANK:-}${SBATCH_PARTITION:-}\" >> log";
   {
     LocalScheduler local(options);
     REQUIRE(local.submit(scripts.job("a", body)));
@@ -200,7 +203,7 @@ TEST_CASE("LocalScheduler: a job that this process runs in is hidden from its ow
   LocalScheduler local(options);
   REQUIRE(local.submit(scripts.job("a", body)));
   CHECK(local.run_until_idle(always));
-  CHECK(scripts.log() == "none\n99\n");
+  CHECK(scripts.log() == "none\n993debug\n");
 }
 
 TEST_CASE("LocalScheduler: bad requests are refused as Slurm does", "[execute]") {

@@ -268,3 +268,55 @@ TEST_CASE("make_slurm_scheduler: the environment chooses where the caller does n
         Error{ErrorKind::invalid_input,
               "SLURMTUNE_SLURM_CLIENT=smoke signals: write commands, libslurm or auto"});
 }
+
+TEST_CASE("parse_sacct: how tasks ended, and by whom they were cancelled", "[execute]") {
+  const auto reports = parse_sacct(
+      "2|CANCELLED by 1000|0:0|None assigned|held\n1_0|FAILED|3:0|n1|a-b\n"
+      "1_1|NODE_FAIL|0:0|n[1-2]|a-b\n9_2|RUNNING|0:0|n1|x\n9_3|CANCELLED by 0|0:15|n1|x\n"
+      "9_[4-5%2]|PENDING|0:0|None assigned|x\nnoise\n9_[6-7]|CANCELLED by 0|0:0|None assigned|x\n",
+      1000);
+  REQUIRE(reports.size() == 4);
+  CHECK(reports[0].state == JobState::cancelled);
+  CHECK(reports[0].cancelled_by == CancelledBy::owner);
+  CHECK(reports[0].task == std::nullopt);
+  CHECK(reports[0].nodes.empty());
+  CHECK(reports[1].job == JobId{1});
+  CHECK(reports[1].task == 0);
+  CHECK(reports[1].exit_code == 3);
+  CHECK(reports[2].state == JobState::node_failed);
+  CHECK(reports[2].nodes == "n[1-2]");
+  CHECK(reports[3].task == 3);
+  CHECK(reports[3].signal == 15);
+  CHECK(reports[3].cancelled_by == CancelledBy::other);
+}
+
+TEST_CASE("slurm_cli: accounting is asked once for all jobs, for a moment", "[execute]") {
+  FakeSlurm slurm;
+  const std::vector<JobId> jobs{JobId{5}, JobId{6}};
+  slurm.program("sacct", "echo '5_1|TIMEOUT|0:0|n1|st-a'");
+  const auto reports = FakeSlurm::client()->accounting(jobs);
+  REQUIRE(reports);
+  REQUIRE(reports->size() == 1);
+  CHECK(reports->front().state == JobState::timed_out);
+  CHECK(slurm.calls() ==
+        "sacct --noheader --parsable2 --allocations --starttime=1970-01-01 "
+        "--format=JobID,State,ExitCode,NodeList,JobName --jobs=5,6\n");
+  slurm.program("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
+  CHECK(FakeSlurm::client()->accounting(jobs).error().message ==
+        "sacct: Slurm accounting storage is disabled");
+  slurm.program("sacct", "exec sleep 20");
+  CHECK_FALSE(FakeSlurm::client({.accounting_timeout = 200ms})->accounting(jobs));
+}
+
+TEST_CASE("slurm_cli: nodes are left out for the tasks that wait", "[execute]") {
+  FakeSlurm slurm;
+  slurm.program("scontrol",
+                "printf '%s\\n' '9_0-1: Job has already finished' '9_2-3: Job is no longer pending "
+                "execution' '9_4-5: No error' >&2; exit 1");
+  CHECK(FakeSlurm::client()->exclude_nodes(JobId{9}, "n1,n2"));
+  CHECK(slurm.calls() == "scontrol update JobId=9 ExcNodeList=n1,n2\n");
+  slurm.program("scontrol", "echo 'Invalid node name specified for job 9' >&2; exit 1");
+  const auto refused = FakeSlurm::client()->exclude_nodes(JobId{9}, "nix");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == ErrorKind::invalid_input);
+}

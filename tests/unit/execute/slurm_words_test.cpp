@@ -47,13 +47,24 @@ TEST_CASE("slurm_reason: Slurm's words without its programs' names", "[execute]"
 }
 
 TEST_CASE("submission_environment: nothing of a surrounding job is handed on", "[execute]") {
-  const std::vector<std::string> environment{
-      "PATH=/bin",          "SLURM_CONF=/etc/s.conf", "SLURM_JOB_ID=7",   "SLURMD_NODENAME=n1",
-      "SBATCH_PARTITION=x", "SLURMTUNE_STUDY=/s",     "SLURMTUNE_TASK=3", "SLURM_NTASKS=4",
-      "PMIX_RANK=0",        "OMPI_MCA_btl=self",      "SLURM_JWT=token",  "SQUEUE_FORMAT=%i"};
+  const std::vector<std::string> environment{"PATH=/bin",
+                                             "SLURM_CONF=/etc/s.conf",
+                                             "SLURM_JOB_ID=7",
+                                             "SLURMD_NODENAME=n1",
+                                             "SBATCH_PARTITION=x",
+                                             "SLURMTUNE_STUDY=/s",
+                                             "SLURMTUNE_TASK=3",
+                                             "SLURM_NTASKS=4",
+                                             "OMPI_COMM_WORLD_RANK=0",
+                                             "OMPI_MCA_orte_hnp_uri=1;tcp://x",
+                                             "OMPI_CC=clang",
+                                             "PMIX_RANK=0",
+                                             "OMPI_MCA_btl=self",
+                                             "SLURM_JWT=token",
+                                             "SQUEUE_FORMAT=%i"};
   CHECK(submission_environment(environment) ==
         std::vector<std::string>{"PATH=/bin", "SLURM_CONF=/etc/s.conf", "SLURMTUNE_STUDY=/s",
-                                 "OMPI_MCA_btl=self", "SLURM_JWT=token"});
+                                 "OMPI_CC=clang", "OMPI_MCA_btl=self", "SLURM_JWT=token"});
 }
 
 TEST_CASE("array_text and dependency_text: as sbatch reads them", "[execute]") {

@@ -22,6 +22,7 @@ class Scripted final : public Scheduler {
   int cancels = 0;
   int accountings = 0;
   bool has_accounting = false;
+  std::function<void()> before_answer{};
   std::vector<JobReport> accounted{};
 
   Expected<JobId> submit(const JobRequest& job) override {
@@ -40,6 +41,7 @@ class Scripted final : public Scheduler {
   }
   Expected<std::vector<JobReport>> report(std::span<const JobId> asked) override {
     ++queries;
+    if (before_answer) before_answer();
     if (pop() != Next::answer) return unavailable("timed out");
     std::vector<JobReport> reports;
     for (const JobId job : asked) {
@@ -188,4 +190,50 @@ TEST_CASE("Backoff: pauses double up to a bound, with jitter", "[execute]") {
     CHECK(pauses[i] <= most[i]);
   }
   CHECK(pauses[4] != pauses[5]);
+}
+
+TEST_CASE("TuningExecutor: a job that was just submitted costs no second query", "[execute]") {
+  Bench bench;
+  const std::vector<JobId> one{{7}};
+  REQUIRE(bench.executor->report(one));
+  const auto added = bench.executor->submit(named("b"));
+  REQUIRE(added);
+  const std::vector<JobId> both{{7}, *added};
+  const auto reports = bench.executor->report(both);
+  REQUIRE(reports);
+  REQUIRE(reports->size() == 2);
+  CHECK(reports->back().job == *added);
+  CHECK(reports->back().state == JobState::pending);
+  CHECK(bench.scheduler->queries == 1);
+  CHECK(bench.executor->report_anew(both));
+  CHECK(bench.scheduler->queries == 2);
+}
+
+TEST_CASE("TuningExecutor: accounting that does not answer is asked once", "[execute]") {
+  Bench bench;
+  const std::vector<JobId> one{{7}};
+  const auto first = bench.executor->accounting(one);
+  REQUIRE_FALSE(first);
+  bench.scheduler->has_accounting = true;
+  CHECK(bench.executor->accounting(one).error() == first.error());
+  CHECK(bench.scheduler->accountings == 1);
+}
+
+TEST_CASE("TuningExecutor: patience is one for all questions, until there is an answer",
+          "[execute]") {
+  ExecutorOptions options;
+  options.patience = 15s;
+  Bench bench(options);
+  const std::vector<JobId> one{{7}};
+  // Each question takes its time, as that of a client does that waits for its time-out.
+  bench.scheduler->before_answer = [&] { bench.now += 9s; };
+  bench.scheduler->plan = {Next::lose_request, Next::lose_request, Next::lose_request};
+  CHECK_FALSE(bench.executor->report(one));
+  CHECK(bench.scheduler->queries == 2);
+  CHECK_FALSE(bench.executor->report(one));
+  CHECK(bench.scheduler->queries == 3);  // tried once more, and no more than that
+  CHECK(bench.executor->report(one));
+  bench.scheduler->plan = {Next::lose_request, Next::answer};
+  bench.now += 1h;
+  CHECK(bench.executor->report(one));
 }

@@ -144,3 +144,45 @@ TEST_CASE("history: that a task was lost is believed only where nothing else is 
   CHECK(alone.trials()[0].wants_another_try());
   CHECK(alone.tries_started() == 0);
 }
+
+TEST_CASE("history: what is lost again and again is given up", "[model]") {
+  const auto [outcome, bound] =
+      GENERATE(std::pair(Outcome::node_failure, 3), std::pair(Outcome::cancelled, 2),
+               std::pair(Outcome::preempted, 10));
+  CHECK(losses_max(outcome) == bound);
+  const Experiment experiment = experiment_of(zero(1, 4));
+  std::vector<Verdict> verdicts;
+  for (int attempt = 0; attempt < bound; ++attempt) {
+    CHECK_FALSE(only(fold(experiment, verdicts)).is_given_up());
+    CHECK(only(fold(experiment, verdicts)).wants_another_try());
+    verdicts.push_back(tried(experiment, attempt, outcome));
+  }
+  CHECK(only(fold(experiment, verdicts)).is_given_up());
+  CHECK_FALSE(only(fold(experiment, verdicts)).wants_another_try());
+  // Another kind of end than the last is another story.
+  verdicts.push_back(tried(experiment, bound, Outcome::crashed));
+  CHECK(only(fold(experiment, verdicts)).wants_another_try());
+}
+
+TEST_CASE("history: no time left is no loss, a task without a word is one", "[model]") {
+  const Experiment experiment = experiment_of(zero(1, 4));
+  std::vector<Verdict> verdicts;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    verdicts.push_back(tried(experiment, attempt, Outcome::not_started));
+    verdicts.back().reason = "no_time";
+  }
+  CHECK(only(fold(experiment, verdicts)).wants_another_try());
+  for (int i = 17; i < 20; ++i) verdicts[static_cast<std::size_t>(i)].reason = lost_task;
+  verdicts.erase(verdicts.begin(), verdicts.begin() + 17);
+  CHECK(only(fold(experiment, verdicts)).is_given_up());
+}
+
+TEST_CASE("history: what was lost for good is given up at once", "[model]") {
+  const Experiment experiment = experiment_of(zero(1, 4));
+  Verdict verdict = tried(experiment, 0, Outcome::not_started);
+  for (const std::string_view reason : {lost_for_good, cancelled_by_owner}) {
+    verdict.reason = reason;
+    CHECK(only(fold(experiment, {verdict})).is_given_up());
+    CHECK_FALSE(only(fold(experiment, {verdict})).wants_another_try());
+  }
+}

@@ -133,6 +133,24 @@ TEST_CASE("Dispatcher: a lane on a node that does not fit leaves the work to the
   CHECK(task.dispatcher->is_done());
 }
 
+TEST_CASE("Dispatcher: what failed on a node is run on another while there is one", "[runner]") {
+  Task task;
+  task.dispatcher->avoid({{{"a"}, {"n2"}}, {{"b"}, {"n1"}}, {{"c"}, {"n1", "n3"}}});
+  task.report_all();  // n1 and n2 are lane 0's, n3 and n4 lane 1's
+  task.dispatcher->next(0);
+  CHECK(task.given() == Given{{0, "d"}});
+  task.dispatcher->next(1);
+  task.dispatcher->next(0);  // "c" failed on both lanes' nodes, and runs all the same
+  CHECK(task.given() == Given{{0, "d"}, {2, "a"}, {0, "c"}});
+  task.dispatcher->next(0);  // "b" is left to the other lane
+  CHECK(task.given().size() == 3);
+  CHECK_FALSE(task.dispatcher->is_done());
+  task.dispatcher->next(1);
+  CHECK(task.given().back() == std::pair<int, std::string>{2, "b"});
+  task.dispatcher->next(1);
+  CHECK(task.dispatcher->is_done());
+}
+
 TEST_CASE("Dispatcher: where no lane fits every experiment is a launch error that says why",
           "[runner]") {
   Task task;

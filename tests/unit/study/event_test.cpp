@@ -43,7 +43,16 @@ std::vector<EventBody> one_of_each() {
           Resumed{"login1:79"},
           Finished{Stop::gain, ConfigurationId{"9f3c1e07a2b4c6d8e0f1"}},
           TrainingStarted{4712},
-          TrainingEnded{7}};
+          TrainingEnded{7},
+          TasksEnded{{"02-frontier"},
+                     4711,
+                     {EndedTask{.task = 3,
+                                .ending = TaskEnding::failed,
+                                .exit_code = 3,
+                                .signal = {},
+                                .nodes = "n[1-2]"},
+                      EndedTask{.task = 4, .ending = TaskEnding::cancelled_by_owner}}},
+          NodesExcluded{{"n2", "n7"}, "n2: 02-frontier: NODE_FAIL"}};
 }
 
 }  // namespace

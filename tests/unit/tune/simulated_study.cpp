@@ -123,6 +123,7 @@ SimulatedStudy::SimulatedStudy(const std::string& study_toml, SubmitMode submit,
   directory_ = created->directory;
   plan_ = directory_->read_plan().value();
   cluster.behaviour = [this](const FakeTask& task) { return behave(task); };
+  nodes_ = cluster.nodes;
   scheduler_ = std::make_unique<FakeScheduler>(clock_, cluster);
 }
 
@@ -145,6 +146,7 @@ World SimulatedStudy::world_of(std::optional<std::int64_t> own_job) {
   world.is_dead = [](const std::string&) { return true; };
   world.who = fmt::format("sim:{}", ++processes_);
   world.own_job = own_job;
+  world.nodes_there = [this](const std::string&) { return nodes_; };
   world.time_follows = time_follows_;
   world.after_event = [this](std::int64_t number) {
     if (number == die_after_event) throw Killed{};
@@ -222,8 +224,8 @@ FakeRun SimulatedStudy::behave(const FakeTask& task) {
   // st-<8>-<stage>-<kind>-<attempt>
   const std::size_t last = task.name.rfind('-');
   const std::string body = task.name.substr(12, last - 12);
-  if (dies && dies(task.name)) return {std::chrono::seconds(1), JobState::failed, {}};
-  if (dead_jobs.contains(body)) return {std::chrono::seconds(1), JobState::failed, {}};
+  if (dies && dies(task.name)) return {std::chrono::seconds(1), death, {}};
+  if (dead_jobs.contains(body)) return {std::chrono::seconds(1), death, {}};
   if (body == "all") return run_whole(task);
   if (body == "final") {
     reduce(task, {Role::finish, 0});

@@ -59,6 +59,7 @@ class SimulatedStudy {
   std::set<std::string> dead_jobs;   ///< jobs (by stage-kind) that die without doing anything
   std::function<bool(const std::string&)>
       dies;                               ///< jobs (by name) that do so likewise; may be empty
+  JobState death = JobState::failed;      ///< what the batch system says of those
   std::function<void()> before_deciding;  ///< called once, after a process has looked
   Trial trial = model_trial;
 
@@ -90,6 +91,7 @@ class SimulatedStudy {
   std::map<ExperimentId, int> runs_;
   std::string last_error_;
   int processes_ = 0;
+  std::int64_t nodes_ = 0;
 };
 
 }  // namespace slurmtune

@@ -57,7 +57,8 @@ tl::unexpected<Error> failure(const std::string& what, int code, const std::stri
   std::string words = ::slurm_strerror(code);
   if (!said.empty()) words += fmt::format(" ({})", said);
   if (classify_message(words) == SlurmAnswer::no_answer || code == EAGAIN || code == ETIMEDOUT) {
-    return unavailable(fmt::format("Slurm does not answer (to {}): {}", what, words));
+    return unavailable(
+        with_limits_named(fmt::format("Slurm does not answer (to {}): {}", what, words)));
   }
   return invalid_input(fmt::format("Slurm refuses to {}: {}", what, words));
 }

@@ -181,8 +181,8 @@ class SlurmCli final : public Scheduler {
   }
 
   static tl::unexpected<Error> no_answer(const std::string& what, const std::string& message) {
-    return unavailable(
-        fmt::format("Slurm does not answer (to {}): {}", what, slurm_reason(message)));
+    return unavailable(with_limits_named(
+        fmt::format("Slurm does not answer (to {}): {}", what, slurm_reason(message))));
   }
 
   /// One call of a command; one that hangs or cannot be started is no answer.
@@ -201,7 +201,10 @@ class SlurmCli final : public Scheduler {
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
       return {.kind = SlurmAnswer::no_answer,
               .out = "",
-              .message = fmt::format("{} gave no answer in {} s", argv.front(), seconds)};
+              // sbatch itself tries for two minutes, and says why.
+              .message = fmt::format("{}{} gave no answer in {} s",
+                                     result->err.empty() ? "" : slurm_reason(result->err) + ": ",
+                                     argv.front(), seconds)};
     }
     const std::string message = result->err.empty() ? result->status.text() : result->err;
     return {.kind = classify_lines(message),

@@ -34,6 +34,7 @@ Dispatcher::Dispatcher(const TrialFrame& frame, std::vector<Experiment> open,
       shard_(shard),
       link_(link),
       lanes_running_(places_.size()),
+      lane_ended_(places_.size(), false),
       last_beat_(wall_clock()) {}
 
 void Dispatcher::write(const Expected<void>& written) {
@@ -105,6 +106,30 @@ void Dispatcher::give(int lane, const Experiment& experiment) {
   link_.send(place.ranks.front(), words);
 }
 
+bool Dispatcher::avoids(const Experiment& experiment, std::size_t lane) const {
+  const auto avoided = avoided_.find(experiment.id);
+  if (avoided == avoided_.end()) return false;
+  const auto& ranks = places_.at(lane).ranks;
+  return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return avoided->second.contains(nodes_.at(rank).record.facts.node);
+  });
+}
+
+std::deque<Experiment>::iterator Dispatcher::choice_of(std::size_t lane) {
+  const auto free = std::find_if(open_.begin(), open_.end(), [&](const Experiment& experiment) {
+    return !avoids(experiment, lane);
+  });
+  if (free != open_.end()) return free;
+  return std::find_if(open_.begin(), open_.end(), [&](const Experiment& experiment) {
+    for (std::size_t other = 0; other < places_.size(); ++other) {
+      const bool takes = other != lane && !lane_ended_[other] && !avoids(experiment, other) &&
+                         problem_of(static_cast<int>(other)).empty();
+      if (takes) return false;
+    }
+    return true;
+  });
+}
+
 void Dispatcher::next(int lane) {
   if (static_cast<int>(nodes_.size()) < link_.size()) {
     early_.push_back(lane);
@@ -118,13 +143,16 @@ void Dispatcher::next(int lane) {
       drop_the_rest("no_time");
       break;
     }
-    const Experiment experiment = std::move(open_.front());
-    open_.pop_front();
+    const auto chosen = choice_of(static_cast<std::size_t>(lane));
+    if (chosen == open_.end()) break;
+    const Experiment experiment = std::move(*chosen);
+    open_.erase(chosen);
     if (problem.empty()) return give(lane, experiment);
     write(verdict_without_trial(frame_, experiment, Outcome::launch_error, "node", problem,
                                 wall_clock()));
   }
   --lanes_running_;
+  lane_ended_.at(static_cast<std::size_t>(lane)) = true;
 }
 
 void Dispatcher::verdict(WordReader& words) {

@@ -4,7 +4,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "slurmtune/runner/lane/lane_layout.hpp"
@@ -15,6 +17,9 @@
 
 namespace slurmtune {
 
+/// By experiment the nodes that it has failed on.
+using NodesToAvoid = std::map<ExperimentId, std::set<std::string>>;
+
 /// Gives the experiments of a slice to the lanes that ask for one, and writes the shard: on rank 0.
 /// For what LaneLeader sends and understands see there.
 class Dispatcher {
@@ -22,6 +27,11 @@ class Dispatcher {
   /// `frame` is that of any lane: for verdicts of what never ran.
   Dispatcher(const TrialFrame& frame, std::vector<Experiment> open, std::vector<LanePlace> places,
              ShardWriter& shard, PacketLink& link);
+
+  /// Nodes that experiments are better not run on again (`needs_other_node_than`): they wait for a
+  /// lane on others while there is one, and else are run all the same. Before anything is given
+  /// out.
+  void avoid(NodesToAvoid nodes) { avoided_ = std::move(nodes); }
 
   /// A rank tells of its node (NodeReport). Nothing is given out before all have.
   void node(int rank, WordReader& words);
@@ -42,6 +52,11 @@ class Dispatcher {
   /// Why no trial can run on the lane's nodes; "" if none is known.
   [[nodiscard]] std::string problem_of(int lane) const;
   [[nodiscard]] bool any_lane_fits() const;
+  /// Whether the experiment is better not run on the lane's nodes.
+  [[nodiscard]] bool avoids(const Experiment& experiment, std::size_t lane) const;
+  /// The experiment that the lane gets: the first that does not avoid it, else the first that no
+  /// other lane will take; the end of the list if there is none.
+  [[nodiscard]] std::deque<Experiment>::iterator choice_of(std::size_t lane);
   void give(int lane, const Experiment& experiment);
   [[nodiscard]] bool has_time_for(const Experiment& experiment) const;
   void write(const Expected<void>& written);
@@ -54,6 +69,8 @@ class Dispatcher {
   ShardWriter& shard_;
   PacketLink& link_;
   std::size_t lanes_running_;
+  std::vector<bool> lane_ended_;
+  NodesToAvoid avoided_;
   std::map<int, NodeReport> nodes_;  ///< by rank
   std::vector<int> early_;           ///< lanes that asked before all nodes were known
   Instant last_beat_;

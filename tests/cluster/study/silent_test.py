@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A batch system that does not answer: each command ends with an error that says so, within half a
+minute, by either client. Nothing hangs, and libslurm ends no process of ours."""
+
+import os
+import subprocess
+import unittest
+
+from cluster_study import CLUSTER, Study, StudyTest, grid_study, slurmtune
+
+CLUSTER_SH = os.environ["SLURMTUNE_CLUSTER_SH"]
+ENDS_WITHIN_S = 45.0  # half a minute, on a machine that does other things as well
+CLIENTS = ("commands", "libslurm", "auto")
+
+
+def cluster_sh(command, who):
+    subprocess.run([CLUSTER_SH, command, str(CLUSTER), who], check=True, timeout=60,
+                   stdout=subprocess.DEVNULL)
+
+
+class Silent(StudyTest):
+    def waiting_study(self):
+        """A study whose jobs are in the queue and do not run."""
+        held = self.held_queue()
+        held.__enter__()
+        self.addCleanup(held.__exit__, None, None, None)
+        run = slurmtune("submit", *self.arguments(self.write_study(grid_study())))
+        self.assertEqual(run.code, 0, run.text)
+        return Study(self.place / "study")
+
+    def check(self, what, run, code, words):
+        print(f"{what}: exit code {run.code} after {run.wall_s:.1f} s")
+        self.assertEqual(run.code, code, f"{what}: {run.text}")
+        self.assertLess(run.wall_s, ENDS_WITHIN_S, what)
+        if words:
+            self.assertRegex(run.err, words, what)
+
+    def check_commands(self, fault, study, words, **environment):
+        for client in CLIENTS:
+            settings = {"SLURMTUNE_SLURM_CLIENT": client, **environment}
+            self.check(f"{fault}, {client}: resume", slurmtune("resume", study.root, **settings),
+                       3, words)
+            self.check(f"{fault}, {client}: cancel", slurmtune("cancel", study.root, **settings),
+                       3, words)
+            new = f"new-{client}-{len(os.listdir(self.place))}"
+            self.check(f"{fault}, {client}: submit",
+                       slurmtune("submit", *self.arguments(self.place / "study.toml", new),
+                                 **settings), 3, words)
+
+    def test_stopped_controller(self):
+        study = self.waiting_study()
+        before = len(study.events())
+        cluster_sh("kill", "ctld")
+        try:
+            self.check("controller, status", slurmtune("status", study.root), 0,
+                       "Slurm does not answer")
+            self.check_commands("controller", study, "Slurm|libslurm")
+        finally:
+            cluster_sh("start", "ctld")
+        # That it was to be cancelled is known, and done once the controller is back.
+        self.assertEqual([event["event"] for event in study.events()[before:]], ["cancelled"])
+        run = slurmtune("cancel", study.root)
+        self.assertEqual(run.code, 0, run.text)
+        self.wait_until_idle(study)
+
+    def test_stopped_munged(self):
+        study = self.waiting_study()
+        cluster_sh("kill", "munged")
+        try:
+            self.check_commands("munged", study, "Slurm|libslurm")
+        finally:
+            cluster_sh("start", "munged")
+        self.assertEqual(slurmtune("cancel", study.root).code, 0)
+
+    def test_no_configuration(self):
+        study = self.waiting_study()
+        self.check_commands("no slurm.conf", study, "SLURM_CONF", SLURM_CONF="/no/slurm.conf")
+        broken = self.place / "slurm.conf"
+        broken.write_text("ClusterName=x\nNoSuchKey=1\n", encoding="utf-8")
+        self.check_commands("broken slurm.conf", study, "", SLURM_CONF=str(broken))
+        self.assertEqual(slurmtune("cancel", study.root).code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
