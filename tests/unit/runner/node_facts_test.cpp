@@ -117,7 +117,7 @@ TEST_CASE("check_node: GPUs that the job did not get are missed before a trial d
   const auto missing = check_node(facts, {.processes = 4, .gpus = 4}, 8);
   REQUIRE_FALSE(missing);
   CHECK_THAT(missing.error().message,
-             Catch::Contains("4 GPUs") && Catch::Contains("--gpus-per-node=4"));
+             Catch::Contains("4 GPUs") && Catch::Contains("gpus_per_node = 4"));
   CHECK(cores_of_job({{"SLURM_CPUS_ON_NODE", "8"}}) == 8);
   CHECK(cores_of_job({}) == 0);
 }
