@@ -60,8 +60,14 @@ Expected<void> freeze_file(const fs::path& from, const fs::path& to) {
   SLURMTUNE_CHECK(make_private_directory(to.parent_path()));
   std::error_code code;
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
-  if (code) return failed("copy", from, code);
-  return {};
+  if (!code) return {};
+  // The library calls a full disk an input/output error.
+  std::error_code unknown;
+  const fs::space_info room = fs::space(to.parent_path(), unknown);
+  if (!unknown && room.available < fs::file_size(from, unknown) && !unknown) {
+    code = std::make_error_code(std::errc::no_space_on_device);
+  }
+  return failed(fmt::format("copy to {}", to.parent_path().string()), from, code);
 }
 
 }  // namespace
