@@ -60,6 +60,17 @@ class Files(FaultTest):
         if not study.events("finished"):
             status = slurmtune("status", study.root)
             self.assertEqual(status.code, 0, status.text)
+            self.resume(study)
+            self.deeds.append("resume")
+            self.wait_until_over(study)
+        result, code = study.result()
+        if result["stop"] == "nothing_worked" and result["experiments_run"] == 0:
+            # Nothing could begin, and that is what the result says.
+            self.assertEqual(code, 1)
+            self.assertRegex(result["why"], r"\(\d+ not_started\)")
+            self.assert_whole(study)
+            self.outcome = "partial, says that nothing began"
+            return
         self.conclude(study, **SLOW_WINNER)
 
     @cases(in_ci=True, seeds=4)
