@@ -32,6 +32,8 @@ struct Site {
   std::string begin;                         ///< the first jobs start no earlier; sbatch's words
   std::optional<int> nice;                   ///< added to what lowers the priority of a job
   std::vector<std::string> exclude;          ///< nodes that no job shall get, names or `n[1-4]`
+  /// Whom Slurm mails when a study starts, fails and ends: an address or a user; "" = nobody.
+  std::string mail;
   std::vector<std::string> sbatch_options;   ///< further options, one `--key=value` each, every job
   std::vector<std::string> array_options;    ///< the same, array jobs only (`--gpus-per-node=4`)
   std::vector<std::string> reducer_options;  ///< the same, reducers, guard and final only

@@ -30,7 +30,7 @@ struct OwnKey {
   std::string_view option;
   std::string_view key;
 };
-constexpr std::array<OwnKey, 10> own_keys{{{"--partition", "partition"},
+constexpr std::array<OwnKey, 12> own_keys{{{"--partition", "partition"},
                                            {"--account", "account"},
                                            {"--qos", "qos"},
                                            {"--constraint", "constraint"},
@@ -39,6 +39,8 @@ constexpr std::array<OwnKey, 10> own_keys{{{"--partition", "partition"},
                                            {"--reservation", "reservation"},
                                            {"--licenses", "licenses"},
                                            {"--nice", "nice"},
+                                           {"--mail-user", "mail"},
+                                           {"--mail-type", "mail"},
                                            {"--cpus-per-task", "cpus_per_task"}}};
 
 std::string_view name_of_option(std::string_view option) {
@@ -92,6 +94,16 @@ Expected<void> check_begin(const Node& node, std::string_view path) {
                  "write \"20:00\", \"now+2hours\", \"tomorrow\" or \"2026-12-01T20:00\"");
 }
 
+/// An address, or a user's name, which the cluster's mail program takes as well.
+Expected<void> check_mail(const Node& node, std::string_view path) {
+  const Node* mail = node.find("mail");
+  if (mail == nullptr || mail->text.empty()) return {};
+  static const std::regex form(R"([A-Za-z0-9_][\w.+-]*(@[A-Za-z0-9][\w-]*(\.[\w-]+)*)?)");
+  if (std::regex_match(mail->text, form)) return {};
+  return fail_at(path, mail->line, fmt::format("\"{}\" is no address of mail", mail->text),
+                 "write one address or user, mail = \"me@example.org\", or \"\" for no mail");
+}
+
 Expected<void> check_shell_lines(const Node* lines, std::string_view path) {
   if (lines == nullptr) return {};
   for (const Node& line : lines->items) {
@@ -140,6 +152,7 @@ bool gives(const Site& site, std::string_view key) {
   if (key == "reservation") return !site.reservation.empty();
   if (key == "licenses") return !site.licenses.empty();
   if (key == "nice") return site.nice.has_value();
+  if (key == "mail") return !site.mail.empty();
   return site.cpus_per_task.has_value();
 }
 
@@ -256,6 +269,7 @@ Expected<void> check_site_keys(const Node& node, std::string_view path) {
   for (const char* list : option_lists) SLURMTUNE_CHECK(check_options(node.find(list), path));
   SLURMTUNE_CHECK(check_exclude(node, path));
   SLURMTUNE_CHECK(check_begin(node, path));
+  SLURMTUNE_CHECK(check_mail(node, path));
   return check_shell_lines(node.find("modules"), path);
 }
 

@@ -16,7 +16,7 @@ constexpr std::array<Word, 7> submit_words{
 constexpr std::array<Word, 4> gpu_requests{{{"none"}, {"constraint"}, {"gres"}, {"gpus-per-node"}}};
 
 // What [slurm], a site file and its [[queue]]s have in common: the fields of Site (site.hpp).
-constexpr std::array<KeyRow, 46> site_rows{{
+constexpr std::array<KeyRow, 47> site_rows{{
     {"partition", shape_token, "partition = \"gpu\"", "Partition; \"\" = Slurm's default."},
     {"reducer_partition", shape_token, "reducer_partition = \"small\"",
      "Partition of reducers; \"\" = partition."},
@@ -28,6 +28,8 @@ constexpr std::array<KeyRow, 46> site_rows{{
     {"begin", shape_token, "begin = \"20:00\"", "The first jobs start no earlier; sbatch's words."},
     {"nice", shape_integer, "nice = 100", "Lowers the priority of jobs.", {0, 2'147'483'645}},
     {"exclude", shape_strings, "exclude = [\"n7\"]", "Nodes that no job shall get."},
+    {"mail", shape_token, "mail = \"me@example.org\"",
+     "Whom Slurm mails at the start, at a failure and at the end; \"\" = nobody."},
     {"sbatch_options", shape_strings, "sbatch_options = [\"--licenses=scratch\"]",
      "Further sbatch options of every job."},
     {"array_options", shape_strings, "array_options = [\"--gpus-per-node=4\"]",

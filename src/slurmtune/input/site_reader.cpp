@@ -41,6 +41,7 @@ void apply_placement(const Node& node, Site& site) {
   replace_text(node, "begin", site.begin);
   replace_count(node, "nice", site.nice);
   replace_texts(node, "exclude", site.exclude);
+  replace_text(node, "mail", site.mail);
   replace_texts(node, "sbatch_options", site.sbatch_options);
   replace_texts(node, "array_options", site.array_options);
   replace_texts(node, "reducer_options", site.reducer_options);

@@ -2,6 +2,8 @@
 #include "slurmtune/execute/job_script.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "slurmtune/execute/process.hpp"
 #include "slurmtune/execute/sbatch_directives.hpp"
@@ -126,6 +128,37 @@ TEST_CASE("render_job_script: a training has the trials' nodes, and is not reque
   const auto text = render_job_script(script);
   REQUIRE(text);
   CHECK(text->find("exec /s/bin/slurmtune launch \"$SLURMTUNE_STUDY\"\n") != std::string::npos);
+}
+
+TEST_CASE("render_job_script: mail at the start, at a failure and at the end, never for each task",
+          "[execute]") {
+  JobScript script = array_of("/scratch/st");
+  const auto types_of = [](const JobScript& each) -> std::string {
+    for (const SbatchDirective& directive : directives_of(each)) {
+      if (directive.key == "mail-type") return directive.value;
+    }
+    return "";
+  };
+  CHECK(types_of(script) == "");
+  script.site.mail = "me@example.org";
+  CHECK(types_of(script) == "FAIL");
+  script.previous.reset();
+  CHECK(types_of(script) == "BEGIN,FAIL");
+  script.first_slice = 1000;  // the second part of an array that was split
+  CHECK(types_of(script) == "FAIL");
+  script.first_slice = 0;
+  const std::map<JobKind, std::string> wanted{{JobKind::reducer, "FAIL"},
+                                              {JobKind::guard, "FAIL"},
+                                              {JobKind::final, "END,FAIL"},
+                                              {JobKind::whole, "BEGIN,END,FAIL"},
+                                              {JobKind::launch, "END,FAIL"}};
+  for (const auto& [kind, types] : wanted) {
+    script.kind = kind;
+    CHECK(types_of(script) == types);
+    const auto all = directives_of(script);
+    const SbatchDirective user{.key = "mail-user", .value = "me@example.org"};
+    CHECK(std::count(all.begin(), all.end(), user) == 1);
+  }
 }
 
 TEST_CASE("render_job_script: no placeholder is left", "[execute]") {

@@ -11,9 +11,9 @@
 namespace slurmtune {
 namespace {
 
-constexpr std::array<std::string_view, 12> text_keys{
-    "account",  "comment",  "constraint", "error",     "exclude", "job-name",
-    "licenses", "nodelist", "output",     "partition", "qos",     "reservation"};
+constexpr std::array<std::string_view, 13> text_keys{
+    "account",   "comment",  "constraint", "error",     "exclude", "job-name",   "licenses",
+    "mail-user", "nodelist", "output",     "partition", "qos",     "reservation"};
 constexpr std::array<std::string_view, 4> count_keys{"cpus-per-task", "nodes", "ntasks",
                                                      "ntasks-per-node"};
 constexpr std::array<std::string_view, 3> flag_keys{"exclusive", "no-requeue", "requeue"};
@@ -45,6 +45,7 @@ bool is_known(const SbatchDirective& directive) {
   if (is_one_of(key, flag_keys)) return value.empty();
   if (key == "time") return parse_walltime(value).has_value();
   if (key == "signal") return parse_warning_signal(value).has_value();
+  if (key == "mail-type") return parse_mail_types(value).has_value();
   if (key == "open-mode") return value == "append" || value == "truncate";
   if (key == "mem" || key == "mem-per-cpu") return parse_mebibytes(value).has_value();
   if (key == "gpus-per-node" || key == "gres") {
@@ -86,6 +87,25 @@ std::optional<WarningSignal> parse_warning_signal(std::string_view text) {
   if (!number || *number == 0 || *number >= NSIG) return std::nullopt;
   signal.number = *number;
   return signal;
+}
+
+std::optional<MailTypes> parse_mail_types(std::string_view text) {
+  MailTypes types;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    if (word == "BEGIN") {
+      types.begin = true;
+    } else if (word == "END") {
+      types.end = true;
+    } else if (word == "FAIL") {
+      types.fail = true;
+    } else {
+      return std::nullopt;
+    }
+    if (comma == std::string_view::npos) return types;
+    text.remove_prefix(comma + 1);
+  }
 }
 
 std::optional<std::uint64_t> parse_mebibytes(std::string_view text) {

@@ -27,6 +27,16 @@ struct WarningSignal {
 };
 [[nodiscard]] std::optional<WarningSignal> parse_warning_signal(std::string_view text);
 
+/// `--mail-type`, as far as our own scripts have it: BEGIN, END and FAIL, with commas.
+struct MailTypes {
+  bool begin = false;
+  bool end = false;
+  bool fail = false;
+
+  bool operator==(const MailTypes&) const = default;
+};
+[[nodiscard]] std::optional<MailTypes> parse_mail_types(std::string_view text);
+
 /// `--mem`: mebibytes, from a number with a suffix K M G T, or none for M.
 [[nodiscard]] std::optional<std::uint64_t> parse_mebibytes(std::string_view text);
 

@@ -106,11 +106,17 @@ char* JobDescription::keep(const std::string& text) {
 void JobDescription::apply(const std::string& key, const std::string& value) {
   job_desc_msg_t& d = *message_;
   const std::pair<const char*, char**> texts[] = {
-      {"account", &d.account},         {"comment", &d.comment},
-      {"constraint", &d.features},     {"error", &d.std_err},
-      {"exclude", &d.exc_nodes},       {"licenses", &d.licenses},
-      {"nodelist", &d.req_nodes},      {"output", &d.std_out},
-      {"partition", &d.partition},     {"qos", &d.qos},
+      {"account", &d.account},
+      {"comment", &d.comment},
+      {"constraint", &d.features},
+      {"error", &d.std_err},
+      {"exclude", &d.exc_nodes},
+      {"licenses", &d.licenses},
+      {"mail-user", &d.mail_user},
+      {"nodelist", &d.req_nodes},
+      {"output", &d.std_out},
+      {"partition", &d.partition},
+      {"qos", &d.qos},
       {"reservation", &d.reservation},
   };
   for (const auto& [name, field] : texts) {
@@ -148,6 +154,13 @@ void JobDescription::apply(const std::string& key, const std::string& value) {
   }
   if (key == "mem") d.pn_min_memory = parse_mebibytes(value).value_or(0);
   if (key == "mem-per-cpu") d.pn_min_memory = parse_mebibytes(value).value_or(0) | MEM_PER_CPU;
+  if (key == "mail-type") {
+    const MailTypes types = parse_mail_types(value).value_or(MailTypes{});
+    d.mail_type = 0;  // in place of the mark for "not given", which has bits of its own
+    if (types.begin) d.mail_type |= MAIL_JOB_BEGIN;
+    if (types.end) d.mail_type |= MAIL_JOB_END;
+    if (types.fail) d.mail_type |= MAIL_JOB_FAIL;
+  }
   if (key == "signal") {
     const WarningSignal signal = parse_warning_signal(value).value_or(WarningSignal{});
     d.warn_signal = static_cast<std::uint16_t>(signal.number);
