@@ -19,8 +19,8 @@ from golden_refusals import bad_calls, bad_input
 from golden_results import results
 from golden_suite import HERE, Suite, studies, submit_scripts, tree
 
-COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "estimate",
-            "probe", "reduce", "schema", "site"]
+COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "retry",
+            "doctor", "clean", "estimate", "probe", "reduce", "schema", "site"]
 
 
 def plans(suite):

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 #include <system_error>
+#include <vector>
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -131,6 +132,39 @@ Expected<StudyState> submit_missing_jobs(OpenStudy& study, const CreatedStudy& c
       "{}; jobs that were submitted before this one have not ended yet: end them with: slurmtune "
       "cancel {}",
       state.error().message, created.directory.root().string()));
+}
+
+Expected<SlurmJobs> slurm_jobs_of(const OpenStudy& study, const StudyState& state,
+                                  SlurmJobs before) {
+  SlurmJobs slurm = std::move(before);
+  slurm.jobs.clear();
+  if (study.is_local() && !study.is_one_job()) return slurm;
+  for (const JobRecord& job : state.jobs) {
+    const bool slurms = !study.is_one_job() || job.kind == JobKind::whole;
+    if (job.job && slurms) slurm.jobs.push_back({*job.job});
+  }
+  slurm.client = study.executor.get();
+  if (study.is_one_job()) {
+    if (!slurm.own) {
+      SLURMTUNE_TRY(slurm.own, open_slurm());
+    }
+    slurm.client = slurm.own.get();
+  }
+  return slurm;
+}
+
+Expected<void> check_no_whole_job(const OpenStudy& study) {
+  SLURMTUNE_TRY(const SlurmJobs slurm, slurm_jobs_of(study, study.state));
+  if (slurm.jobs.empty()) return {};
+  SLURMTUNE_TRY(const auto reports, slurm.client->report(slurm.jobs));
+  for (const JobReport& report : reports) {
+    if (is_over(report.state)) continue;
+    return unavailable(
+        fmt::format("{}: job {} ({}) has not ended; wait for it, or end it: scancel {}",
+                    study.autotuner->directory().root().string(), report.job.number, report.name,
+                    report.job.number));
+  }
+  return {};
 }
 
 Expected<void> check_alone(const OpenStudy& study) {

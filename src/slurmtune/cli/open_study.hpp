@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/local/local_scheduler.hpp"
@@ -52,6 +53,23 @@ enum class LocalPart { foreground, bystander };
 /// Inside a job of such a study: makes sure that another one goes on where its time may be too
 /// short, and tells the processes that are started here. Returns that job, if there is one.
 [[nodiscard]] std::optional<std::int64_t> prepare_successor(const StudyDirectory& directory);
+
+/// The jobs of a study that are Slurm's, and a client to ask about them: all of a graph, of a study
+/// in one job those that hold it (what runs inside has numbers of its own), none of one that runs
+/// here.
+struct SlurmJobs {
+  std::vector<JobId> jobs;
+  TuningExecutor* client = nullptr;       ///< the study's own, or `own`
+  std::unique_ptr<TuningExecutor> own{};  ///< for a study in one job
+};
+/// `before`: an answer of this function, whose client is used again. Errors: unavailable without
+/// Slurm.
+[[nodiscard]] Expected<SlurmJobs> slurm_jobs_of(const OpenStudy& study, const StudyState& state,
+                                                SlurmJobs before = {});
+
+/// Of a study in one job: that no such job waits or runs, by one question to Slurm.
+/// Errors: unavailable, naming the job; those of Slurm.
+[[nodiscard]] Expected<void> check_no_whole_job(const OpenStudy& study);
 
 /// The jobs of a local study are known to one process only: a second one would run them again, or
 /// conclude without them. Errors: unavailable if another process works on the study.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The commands that look at a study which is there: status, report, resume, cancel.
+// The commands that end or go on with a study which is there: report, resume, cancel.
 
-#include <chrono>
+#include "slurmtune/cli/study_commands.hpp"
+
 #include <memory>
-#include <thread>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/follow.hpp"
@@ -18,54 +18,6 @@
 namespace slurmtune {
 
 namespace {
-
-constexpr std::chrono::seconds watch_interval{30};
-
-struct DirectoryArguments {
-  std::string directory;
-  bool as_json = false;
-  bool watch = false;
-};
-
-std::shared_ptr<DirectoryArguments> directory_argument(CLI::App& command) {
-  auto arguments = std::make_shared<DirectoryArguments>();
-  command.add_option("DIR", arguments->directory, "the study's directory")->required();
-  return arguments;
-}
-
-Expected<void> show_status(OpenStudy& study, bool as_json) {
-  SLURMTUNE_TRY(const StudyView view, study.autotuner->look(Autotuner::Queue::skip));
-  std::vector<JobId> jobs;
-  for (const JobRecord& job : view.state.jobs) {
-    if (job.job) jobs.push_back({*job.job});
-  }
-  std::vector<JobReport> reports;
-  if (!jobs.empty() && !view.state.finished) {
-    // The files tell most of it: a silent controller is a remark, not a failure.
-    auto answer = study.executor->report(jobs);
-    if (answer) {
-      reports = *std::move(answer);
-    } else {
-      fmt::print(stderr, "slurmtune: {}\n", answer.error().message);
-    }
-  }
-  const StatusInput status{study.autotuner->directory(), study.autotuner->input(), view, reports};
-  if (as_json) {
-    print(status_json(status));
-  } else {
-    print(status_text(status, colour_of_output()));
-  }
-  return {};
-}
-
-Expected<ExitCode> status(const DirectoryArguments& arguments) {
-  for (;;) {  // with --watch until the study is finished or Ctrl-C
-    SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
-    SLURMTUNE_CHECK(show_status(study, arguments.as_json));
-    if (!arguments.watch || study.state.finished) return ExitCode::done;
-    std::this_thread::sleep_for(watch_interval);
-  }
-}
 
 Expected<ExitCode> report(const DirectoryArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
@@ -78,34 +30,6 @@ Expected<ExitCode> resume_one_job(const OpenStudy& study) {
   SLURMTUNE_TRY(const WholeJob job,
                 submit_whole_job(study.autotuner->directory(), *slurm, real_world()));
   print(whole_job_lines(job));
-  return ExitCode::done;
-}
-
-Expected<ExitCode> resume(const DirectoryArguments& arguments) {
-  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::foreground));
-  if (study.is_one_job() && held_nodes() && !study.state.finished &&
-      prepare_successor(study.autotuner->directory())) {
-    // The journal knows one more job now.
-    SLURMTUNE_TRY(study, open_study(arguments.directory, LocalPart::foreground));
-  }
-  const bool launches =
-      wants_training(study.autotuner->plan(), study.state) && !study.state.training;
-  if (study.state.finished && !launches) {
-    print(std::string("the study is finished\n"));
-    return print_report(study, false);
-  }
-  if (study.is_one_job() && !held_nodes()) return resume_one_job(study);
-  if (study.is_local()) return run_local_study(study);
-  const std::size_t before = study.state.jobs.size();
-  SLURMTUNE_TRY(const StudyState state, study.autotuner->advance({Role::resume, 0}));
-  for (std::size_t i = before; i < state.jobs.size(); ++i) {
-    if (state.jobs[i].job) {
-      print(fmt::format("{:>10}  {}\n", *state.jobs[i].job, state.jobs[i].name));
-    }
-  }
-  if (state.finished) return print_report(study, false);
-  print(std::string(state.jobs.size() == before ? "nothing is missing; the study goes on\n"
-                                                : "the study goes on\n"));
   return ExitCode::done;
 }
 
@@ -130,16 +54,38 @@ Expected<ExitCode> cancel(const DirectoryArguments& arguments) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app, Command& selected) {
-  CLI::App* command = add_subcommand(app, "status", "Show how far a study is",
-                                     "  slurmtune status slurmtune-gpt2\n"
-                                     "  slurmtune status slurmtune-gpt2 --watch\n"
-                                     "  slurmtune status slurmtune-gpt2 --json | jq .best");
-  const auto arguments = directory_argument(*command);
-  command->add_flag("--watch", arguments->watch, "again every 30 s until the study is finished");
-  command->add_flag("--json", arguments->as_json, "as JSON");
-  command->callback(
-      [arguments, &selected] { selected = [arguments] { return status(*arguments); }; });
+std::shared_ptr<DirectoryArguments> directory_argument(CLI::App& command) {
+  auto arguments = std::make_shared<DirectoryArguments>();
+  command.add_option("DIR", arguments->directory, "the study's directory")->required();
+  return arguments;
+}
+
+Expected<ExitCode> resume_study(const std::string& directory) {
+  SLURMTUNE_TRY(OpenStudy study, open_study(directory, LocalPart::foreground));
+  if (study.is_one_job() && held_nodes() && !study.state.finished &&
+      prepare_successor(study.autotuner->directory())) {
+    // The journal knows one more job now.
+    SLURMTUNE_TRY(study, open_study(directory, LocalPart::foreground));
+  }
+  const bool launches =
+      wants_training(study.autotuner->plan(), study.state) && !study.state.training;
+  if (study.state.finished && !launches) {
+    print(std::string("the study is finished\n"));
+    return print_report(study, false);
+  }
+  if (study.is_one_job() && !held_nodes()) return resume_one_job(study);
+  if (study.is_local()) return run_local_study(study);
+  const std::size_t before = study.state.jobs.size();
+  SLURMTUNE_TRY(const StudyState state, study.autotuner->advance({Role::resume, 0}));
+  for (std::size_t i = before; i < state.jobs.size(); ++i) {
+    if (state.jobs[i].job) {
+      print(fmt::format("{:>10}  {}\n", *state.jobs[i].job, state.jobs[i].name));
+    }
+  }
+  if (state.finished) return print_report(study, false);
+  print(std::string(state.jobs.size() == before ? "nothing is missing; the study goes on\n"
+                                                : "the study goes on\n"));
+  return ExitCode::done;
 }
 
 void add_report_command(CLI::App& app, Command& selected) {
@@ -158,8 +104,9 @@ void add_resume_command(CLI::App& app, Command& selected) {
       app, "resume", "Go on with a study that lost jobs or was interrupted; measures nothing twice",
       "  slurmtune resume slurmtune-gpt2");
   const auto arguments = directory_argument(*command);
-  command->callback(
-      [arguments, &selected] { selected = [arguments] { return resume(*arguments); }; });
+  command->callback([arguments, &selected] {
+    selected = [arguments] { return resume_study(arguments->directory); };
+  });
 }
 
 void add_cancel_command(CLI::App& app, Command& selected) {

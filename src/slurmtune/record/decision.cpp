@@ -63,6 +63,8 @@ Expected<Conclusion> conclusion_from_json(const Json& json, std::string_view whe
   return fields.into(std::move(conclusion));
 }
 
+}  // namespace
+
 Json json_of(const Next& next) {
   Json json = {{"action", name_of(next.action)},
                {"experiments", next.experiments},
@@ -90,6 +92,8 @@ Expected<Next> next_from_json(const Json& json, std::string_view where) {
                "stage is missing: only the action finish has none");
   return fields.into(std::move(next));
 }
+
+namespace {
 
 Json json_of(const Ranked& ranked) {
   Json json = {{"configuration", ranked.configuration.text},

@@ -82,6 +82,10 @@ struct Next {
   bool operator==(const Next&) const = default;
 };
 
+[[nodiscard]] Json json_of(const Next& next);
+/// Errors: corrupt_data.
+[[nodiscard]] Expected<Next> next_from_json(const Json& json, std::string_view where);
+
 /// A configuration that was measured, for the ranking of a result.
 struct Ranked {
   ConfigurationId configuration;

@@ -102,10 +102,9 @@ struct FinishStudy {
   bool operator==(const FinishStudy&) const = default;
 };
 
-using Action =
-    std::variant<SubmitJob, LookUpJob, AwaitSubmitter, AwaitShards, ReduceStage, RecordDecision,
-                 ReleaseStage, DropTasks, CancelJob, RecordCancelled, FinishStudy, RecordEndings,
-                 ExcludeNodes>;
+using Action = std::variant<SubmitJob, LookUpJob, AwaitSubmitter, AwaitShards, ReduceStage,
+                            RecordDecision, ReleaseStage, DropTasks, CancelJob, RecordCancelled,
+                            FinishStudy, RecordEndings, ExcludeNodes>;
 
 /// What this process came for.
 struct Intent {

@@ -20,10 +20,10 @@ constexpr NameTable<JobKind, 6> job_kinds{{"a", "r", "guard", "final", "all", "l
 
 /// Event names in the order of the variant `EventBody`.
 constexpr std::array<std::string_view, std::variant_size_v<EventBody>> event_names{
-    "study_created",    "plan_made",      "submit_intended", "submitted",
-    "submit_lost",      "decided",        "released",        "dropped",
-    "cancelled",        "extended",       "resumed",         "finished",
-    "training_started", "training_ended", "tasks_ended",     "nodes_excluded"};
+    "study_created",  "plan_made", "submit_intended",  "submitted",      "submit_lost",
+    "decided",        "released",  "dropped",          "cancelled",      "extended",
+    "resumed",        "finished",  "training_started", "training_ended", "tasks_ended",
+    "nodes_excluded", "retried"};
 
 // --- To JSON ---
 
@@ -83,6 +83,18 @@ Json body_of(const TasksEnded& event) {
   return {{"stage", event.stage.text}, {"job", event.job}, {"tasks", std::move(tasks)}};
 }
 Json body_of(const NodesExcluded& event) { return {{"nodes", event.nodes}, {"why", event.why}}; }
+
+Json body_of(const Retried& event) {
+  Json tries = Json::array();
+  for (const RetriedTry& tried : event.tries) {
+    tries.push_back({{"experiment", tried.experiment.text}, {"attempt", tried.attempt}});
+  }
+  Json json = {{"tries", std::move(tries)}, {"by", event.by}};
+  if (event.reopens.empty()) return json;
+  json["reopens"] = event.reopens.text;
+  json["next"] = json_of(event.next);
+  return json;
+}
 
 // --- From JSON: one reader an event, chosen by the type of an empty body ---
 
@@ -161,6 +173,20 @@ void read(JsonFields& fields, TasksEnded& event) {
 void read(JsonFields& fields, NodesExcluded& event) {
   fields.required("nodes", event.nodes);
   fields.required("why", event.why);
+}
+
+Expected<RetriedTry> retried_try_from_json(const Json& json, std::string_view where) {
+  RetriedTry tried;
+  JsonFields fields(json, where);
+  fields.required("experiment", tried.experiment);
+  fields.required("attempt", tried.attempt);
+  return fields.into(std::move(tried));
+}
+void read(JsonFields& fields, Retried& event) {
+  fields.required("by", event.by);
+  fields.required("tries", event.tries, retried_try_from_json);
+  fields.optional("reopens", event.reopens);
+  fields.optional("next", event.next, next_from_json);
 }
 
 /// Reads the body whose name stands at `Index` of the table, or tries the next.

@@ -117,6 +117,23 @@ struct Finished {
   std::optional<ConfigurationId> best;
   bool operator==(const Finished&) const = default;
 };
+/// One try of an experiment that failed, which the user wants run again.
+struct RetriedTry {
+  ExperimentId experiment;
+  int attempt = 0;  ///< the last one made: the next is to come
+
+  auto operator<=>(const RetriedTry&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+/// The user mended something: what these tries said counts no more, and whoever concludes the
+/// current stage proposes them again. In a finished study it takes back the end that stage
+/// `reopens` came to, and says what is released in its place.
+struct Retried {
+  std::vector<RetriedTry> tries;
+  std::string by;
+  StageName reopens;  ///< empty in a study that goes on
+  Next next;          ///< in place of the decision's; only if `reopens` is not empty
+  bool operator==(const Retried&) const = default;
+};
 /// The training with the winner is about to start; there is one of these in a journal at most.
 struct TrainingStarted {
   std::int64_t job = 0;  ///< 0 = started by hand, outside of a job
@@ -127,9 +144,10 @@ struct TrainingEnded {
   bool operator==(const TrainingEnded&) const = default;
 };
 
-using EventBody = std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost,
-                               Decided, Released, SlicesDropped, Cancelled, Extended, Resumed,
-                               Finished, TrainingStarted, TrainingEnded, TasksEnded, NodesExcluded>;
+using EventBody =
+    std::variant<StudyCreated, PlanMade, SubmitIntended, Submitted, SubmitLost, Decided, Released,
+                 SlicesDropped, Cancelled, Extended, Resumed, Finished, TrainingStarted,
+                 TrainingEnded, TasksEnded, NodesExcluded, Retried>;
 
 /// One file of the journal; `number` is the file's name.
 struct Event {

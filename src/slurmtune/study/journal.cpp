@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/study/journal.hpp"
 
+#include <iterator>
+
 #include <fmt/core.h>
 
 #include "slurmtune/study/files.hpp"
@@ -20,8 +22,7 @@ std::filesystem::path Journal::path_of(std::int64_t number) const {
 }
 
 Expected<std::vector<Event>> Journal::read() const {
-  std::vector<Event> events;
-  for (std::int64_t number = 1; number < events_max; ++number) {
+  for (std::int64_t number = std::ssize(read_) + 1; number < events_max; ++number) {
     const auto path = path_of(number);
     if (!file_exists(path)) break;
     SLURMTUNE_TRY(const std::string text, read_file(path));
@@ -30,9 +31,9 @@ Expected<std::vector<Event>> Journal::read() const {
       return corrupt_data(
           fmt::format("{}: holds event {}, not {}", path.string(), event.number, number));
     }
-    events.push_back(std::move(event));
+    read_.push_back(std::move(event));
   }
-  return events;
+  return read_;
 }
 
 Expected<Journal::Append> Journal::append(std::int64_t number, Instant at, EventBody body) const {

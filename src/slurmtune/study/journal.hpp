@@ -20,7 +20,8 @@ class Journal {
   explicit Journal(std::filesystem::path directory,
                    std::function<void(std::int64_t)> after_append = {});
 
-  /// All events, in order, by opening numbered names until one is missing.
+  /// All events, in order, by opening numbered names until one is missing. Those that this object
+  /// has read before are not read again: an event never changes. Not for several threads at once.
   /// Errors: corrupt_data for a file that is no event or holds another number.
   [[nodiscard]] Expected<std::vector<Event>> read() const;
 
@@ -34,6 +35,7 @@ class Journal {
 
   std::filesystem::path directory_;
   std::function<void(std::int64_t)> after_append_;
+  mutable std::vector<Event> read_;
 };
 
 }  // namespace slurmtune

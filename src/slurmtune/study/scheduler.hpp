@@ -84,6 +84,8 @@ struct JobReport {
   std::optional<int> signal = std::nullopt;     ///< that ended the script
   CancelledBy cancelled_by = CancelledBy::unknown;
   std::optional<int> restarts = std::nullopt;  ///< how often it was requeued
+  /// While it waits: when the batch system expects to start it; absent if it does not say.
+  std::optional<Instant> starts = std::nullopt;
 };
 
 /// The batch system as a study needs it. One suite (tests/contract) holds for every implementation.

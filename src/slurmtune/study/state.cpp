@@ -71,6 +71,12 @@ struct Fold {
   void operator()(const Extended& /*event*/) const {}
   void operator()(const Resumed& /*event*/) const {}
   void operator()(const Finished& event) const { state.finished = event; }
+  void operator()(const Retried& event) const {
+    state.retried.insert(event.tries.begin(), event.tries.end());
+    if (event.reopens.empty()) return;
+    state.reopened[event.reopens] = event.next;
+    state.finished.reset();
+  }
   void operator()(const TrainingStarted& event) const {
     state.training = TrainingRecord{.job = event.job, .started = at, .ended = {}, .exit_code = 0};
   }

@@ -61,6 +61,8 @@ struct StudyState {
   std::set<std::string> excluded_nodes;  ///< that failed, and that no job may get any more
   bool cancelled = false;
   std::optional<Finished> finished;
+  std::set<RetriedTry> retried;            ///< tries that count no more
+  std::map<StageName, Next> reopened;      ///< stage -> what follows it in place of the end
   std::optional<TrainingRecord> training;  ///< mode = "run", once it has begun
 
   bool operator==(const StudyState&) const = default;

@@ -73,35 +73,55 @@ Expected<std::optional<Decision>> StudyDirectory::read_decision(const StageName&
   return decision;
 }
 
-Expected<std::vector<Shard>> StudyDirectory::read_shards(
-    const StageName& name, std::span<const JobRecord* const> jobs) const {
+Expected<std::vector<Shard>> StudyDirectory::read_shards(const StageName& name,
+                                                         std::span<const JobRecord* const> jobs,
+                                                         EndedShards* ended) const {
   const auto directory = verdicts(name);
-  std::set<std::string> names;
-  for (const JobRecord* job : jobs) {
-    for (std::int64_t i = 0; job->job && i < job->tasks.value_or(1); ++i) {
-      for (int restart = 0; restart < restarts_probed; ++restart) {
-        const std::string expected = shard_name(*job->job, job->first_slice + i, restart);
-        if (!file_exists(directory / expected)) break;
-        names.insert(expected);
-      }
+  std::map<std::string, Shard> shards;  // by file, so that their order is that of the names
+  std::set<std::int64_t> done_slices;   // of which no restart is to come
+  const auto note = [&](const Shard& shard) {
+    if (shard.end && shard.end->reason == "done") done_slices.insert(shard.start.slice);
+  };
+  const auto add = [&](const std::string& file) -> Expected<void> {
+    const auto path = directory / file;
+    const auto known = ended == nullptr ? EndedShards::iterator() : ended->find(path.string());
+    if (ended != nullptr && known != ended->end()) {
+      note(known->second);
+      shards.emplace(file, known->second);
+      return {};
     }
-  }
+    SLURMTUNE_TRY(const std::string text, read_file(path));
+    // A task that died before its first line was whole has measured nothing.
+    if (text.find('\n') == std::string::npos) return {};
+    SLURMTUNE_TRY(Shard shard, parse_shard(text, path.string()));
+    note(shard);
+    if (shard.end && ended != nullptr) ended->emplace(path.string(), shard);
+    shards.emplace(file, std::move(shard));
+    return {};
+  };
+  std::set<std::string> listed;
   std::error_code code;
   for (std::filesystem::directory_iterator entry(directory, code), end; entry != end;
        entry.increment(code)) {
     const std::string file = entry->path().filename().string();
-    if (file.ends_with(".jsonl") && !file.starts_with(".")) names.insert(file);
+    if (file.ends_with(".jsonl") && !file.starts_with(".")) listed.insert(file);
   }
-  std::vector<Shard> shards;
-  for (const std::string& file : names) {
-    const auto path = directory / file;
-    SLURMTUNE_TRY(const std::string text, read_file(path));
-    // A task that died before its first line was whole has measured nothing.
-    if (text.find('\n') == std::string::npos) continue;
-    SLURMTUNE_TRY(Shard shard, parse_shard(text, path.string()));
-    shards.push_back(std::move(shard));
+  for (const std::string& file : listed) SLURMTUNE_CHECK(add(file));
+  for (const JobRecord* job : jobs) {
+    for (std::int64_t i = 0; job->job && i < job->tasks.value_or(1); ++i) {
+      if (done_slices.contains(job->first_slice + i)) continue;
+      for (int restart = 0; restart < restarts_probed; ++restart) {
+        const std::string expected = shard_name(*job->job, job->first_slice + i, restart);
+        if (listed.contains(expected)) continue;
+        if (!file_exists(directory / expected)) break;
+        SLURMTUNE_CHECK(add(expected));
+      }
+    }
   }
-  return shards;
+  std::vector<Shard> in_order;
+  in_order.reserve(shards.size());
+  for (auto& [file, shard] : shards) in_order.push_back(std::move(shard));
+  return in_order;
 }
 
 }  // namespace slurmtune

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@
 #include "slurmtune/study/state.hpp"
 
 namespace slurmtune {
+
+/// Shards of tasks that have ended, by path: nobody writes them any more.
+using EndedShards = std::map<std::string, Shard>;
 
 /// Where things are in a study directory (design.md, section 5). No file has two writers.
 class StudyDirectory {
@@ -70,9 +74,11 @@ class StudyDirectory {
   [[nodiscard]] Expected<std::optional<Decision>> read_decision(const StageName& name) const;
 
   /// All verdict shards of a stage, by name. Names that `jobs` let expect are opened even if the
-  /// (cached) directory listing does not show them.
-  [[nodiscard]] Expected<std::vector<Shard>> read_shards(
-      const StageName& name, std::span<const JobRecord* const> jobs) const;
+  /// (cached) directory listing does not show them, unless their slice is done. Those in `ended`
+  /// are not read again; what has ended since is added to it.
+  [[nodiscard]] Expected<std::vector<Shard>> read_shards(const StageName& name,
+                                                         std::span<const JobRecord* const> jobs,
+                                                         EndedShards* ended = nullptr) const;
 
  private:
   std::filesystem::path root_;

@@ -13,10 +13,24 @@ namespace slurmtune {
 
 namespace {
 
-StageHistory history_of_stage(const StageView& stage) {
+/// What a try that the user has run again says: that it was made, and nothing else.
+void withdraw(Verdict& verdict) {
+  verdict.outcome = Outcome::cancelled;
+  verdict.reason = retried_try;
+  verdict.evidence.reset();
+  verdict.metrics = {};
+}
+
+StageHistory history_of_stage(const StageView& stage, const std::set<RetriedTry>& retried) {
   StageHistory entry{*stage.manifest, {}};
   for (const Shard& shard : stage.shards) {
     entry.verdicts.insert(entry.verdicts.end(), shard.verdicts.begin(), shard.verdicts.end());
+  }
+  if (retried.empty()) return entry;
+  for (Verdict& verdict : entry.verdicts) {
+    // With the last try all before it.
+    const auto last = retried.lower_bound({verdict.experiment, verdict.attempt});
+    if (last != retried.end() && last->experiment == verdict.experiment) withdraw(verdict);
   }
   return entry;
 }
@@ -111,7 +125,7 @@ void mark_cancelled_by_owner(const StudyView& view, const StageView& stage, Stag
       Verdict& verdict = entry.verdicts[i];
       const bool cut_off =
           verdict.outcome == Outcome::cancelled || verdict.outcome == Outcome::not_started;
-      if (!cut_off) continue;
+      if (!cut_off || verdict.reason == retried_try) continue;
       verdict.reason = cancelled_by_owner;
       if (!verdict.evidence) verdict.evidence.emplace();
       verdict.evidence->line =
@@ -121,6 +135,17 @@ void mark_cancelled_by_owner(const StudyView& view, const StageView& stage, Stag
 }
 
 }  // namespace
+
+void reopen_decisions(StudyView& view) {
+  for (const auto& [stage, next] : view.state.reopened) {
+    const auto index = view.plan.index_of(stage);
+    if (!index || *index >= view.stages.size() || !view.stages[*index].decision) continue;
+    Decision& decision = *view.stages[*index].decision;
+    decision.next = next;
+    decision.stop.reset();
+    decision.result.reset();
+  }
+}
 
 std::size_t current_stage(const StudyView& view) {
   std::size_t current = 0;
@@ -166,7 +191,7 @@ std::vector<StageHistory> history_of(const StudyView& view, std::size_t last) {
   for (std::size_t i = 0; i <= last && i < view.stages.size(); ++i) {
     const StageView& stage = view.stages[i];
     if (!stage.manifest) continue;
-    history.push_back(history_of_stage(stage));
+    history.push_back(history_of_stage(stage, view.state.retried));
   }
   return history;
 }
@@ -176,7 +201,7 @@ std::vector<StageHistory> history_with_losses(const StudyView& view, std::size_t
   for (std::size_t i = 0; i <= last && i < view.stages.size(); ++i) {
     const StageView& stage = view.stages[i];
     if (!stage.manifest) continue;
-    StageHistory& entry = history.emplace_back(history_of_stage(stage));
+    StageHistory& entry = history.emplace_back(history_of_stage(stage, view.state.retried));
     mark_cancelled_by_owner(view, stage, entry);
     std::set<std::pair<ExperimentId, int>> judged;
     for (const Verdict& verdict : entry.verdicts) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "slurmtune/generate/experiment_generator.hpp"
@@ -51,6 +52,12 @@ struct StudyView {
     return job.job && !job.lost && live_jobs && live_jobs->contains(*job.job);
   }
 };
+
+/// The reason of a verdict that the user has withdrawn by having its experiment run again.
+inline constexpr std::string_view retried_try = "retried";
+
+/// Puts what the user released in place of an end (`retried`) into the decision that came to it.
+void reopen_decisions(StudyView& view);
 
 /// Index of the stage that is being worked on: the one the last decision names, or the first.
 /// `plan.stages.size()` if the last decision says finish.

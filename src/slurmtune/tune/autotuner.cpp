@@ -54,7 +54,7 @@ Expected<StudyState> Autotuner::advance(const Intent& intent) {
   const bool ends_it = intent.role == Role::cancel || intent.role == Role::guard;
   absence_ = ends_it ? Absence::believed : Absence::doubted;
   for (int i = 0; i < actions_max; ++i) {
-    SLURMTUNE_TRY(const StudyView view, look(Queue::ask));
+    SLURMTUNE_TRY(const StudyView view, see(Queue::ask));
     SLURMTUNE_TRY(const auto action, decide(view, intent, world_.now()));
     if (!action) return view.state;
     SLURMTUNE_CHECK(std::visit([&](const auto& body) { return act(view, body); }, *action));
@@ -89,6 +89,12 @@ Expected<std::set<std::int64_t>> Autotuner::end_all_jobs(std::chrono::seconds pa
 }
 
 Expected<StudyView> Autotuner::look(Queue queue) {
+  // What the last advance() knew of the queue is old: jobs may be gone since, by whatever hand.
+  if (queue == Queue::ask) queue_.reset();
+  return see(queue);
+}
+
+Expected<StudyView> Autotuner::see(Queue queue) {
   StudyView view;
   SLURMTUNE_TRY(const auto events, journal_.read());
   SLURMTUNE_TRY(view.state, fold(events));
@@ -99,8 +105,9 @@ Expected<StudyView> Autotuner::look(Queue queue) {
     SLURMTUNE_TRY(files.decision, directory_.read_decision(stage.name));
     if (!files.manifest) continue;
     const auto jobs = view.state.jobs_of(stage.name, JobKind::array);
-    SLURMTUNE_TRY(files.shards, directory_.read_shards(stage.name, jobs));
+    SLURMTUNE_TRY(files.shards, directory_.read_shards(stage.name, jobs, &ended_shards_));
   }
+  reopen_decisions(view);
   view.settled = settled_;
   view.own_job = world_.own_job;
   view.time_follows = world_.time_follows;

@@ -35,13 +35,17 @@ class Autotuner {
   /// Errors: those of `decide`, of the batch system and of the disk.
   [[nodiscard]] Expected<StudyState> advance(const Intent& intent);
 
-  /// One look at the files and, unless `Queue::skip`, at the batch system.
+  /// One look at the files and, unless `Queue::skip`, at the batch system, as often as the executor
+  /// lets.
   enum class Queue { ask, skip };
   [[nodiscard]] Expected<StudyView> look(Queue queue);
 
   /// Cancels every job of the study and waits for their end, `patience` at most. Returns those that
   /// are over. Errors: those of the batch system and of the disk.
   [[nodiscard]] Expected<std::set<std::int64_t>> end_all_jobs(std::chrono::seconds patience);
+
+  /// What a reducer that saw `view` would know besides manifests and verdicts.
+  [[nodiscard]] Spending spending_of(const StudyView& view) const;
 
   [[nodiscard]] const StudyDirectory& directory() const { return directory_; }
   [[nodiscard]] const StudyInput& input() const { return input_; }
@@ -68,6 +72,8 @@ class Autotuner {
   /// Appends the event after the last one that `view` saw. Losing is no error: the next look shows
   /// what the winner did.
   [[nodiscard]] Expected<Journal::Append> append(const StudyView& view, EventBody body);
+  /// As `look`, but the batch system is asked once in an advance().
+  [[nodiscard]] Expected<StudyView> see(Queue queue);
   [[nodiscard]] Expected<void> ask_queue(StudyView& view);
   struct QueueAnswer;
   /// What is to be known of jobs that the answer lacks: accounting first, else the same question
@@ -77,7 +83,6 @@ class Autotuner {
   /// Asks accounting for endings that the queue does not tell, once a job.
   void ask_accounting(const StudyView& view);
   void take(const StudyView& view, const std::vector<JobReport>& reports);
-  [[nodiscard]] Spending spending_of(const StudyView& view) const;
   void say(const std::string& line) const;
 
   StudyDirectory directory_;
@@ -86,6 +91,7 @@ class Autotuner {
   TuningExecutor* executor_;
   World world_;
   Journal journal_;
+  EndedShards ended_shards_;
   /// The last answer of the batch system, kept up to date with what this process did since.
   struct QueueAnswer {
     std::set<std::int64_t> asked;  ///< jobs that it speaks of

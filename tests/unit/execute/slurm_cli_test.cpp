@@ -111,7 +111,7 @@ TEST_CASE("slurm_cli: no answer, a hang and an answer without an id are unavaila
 TEST_CASE("slurm_cli: a lost answer does not submit twice", "[execute]") {
   FakeSlurm slurm;
   slurm.program("sbatch", "echo x >> submitted; " + timed_out);
-  slurm.program("squeue", "[ ! -e submitted ] || echo '4711|N/A|PENDING|0|0|Priority||st-x'");
+  slurm.program("squeue", "[ ! -e submitted ] || echo '4711|N/A|PENDING|0|0|N/A|Priority||st-x'");
   auto tuning = executor(FakeSlurm::client());
   CHECK(tuning.submit(request()) == JobId{4711});
   CHECK(slurm.read("submitted") == "x\n");
@@ -141,9 +141,9 @@ TEST_CASE("slurm_cli: a controller that stays silent ends the attempts", "[execu
 TEST_CASE("slurm_cli: jobs are asked for by one squeue", "[execute]") {
   FakeSlurm slurm;
   slurm.program("squeue",
-                "printf '%s\\n' 'CLUSTER: main' '5|0|COMPLETED|0|1|None|n1|st-a' "
-                "'5|1-7%2|PENDING|0|0|Resources||st-a' '6|N/A|ODD_STATE|0|0|None||st-b' "
-                "'9|N/A|RUNNING|0|0|None|n2|other'");
+                "printf '%s\\n' 'CLUSTER: main' '5|0|COMPLETED|0|1|N/A|None|n1|st-a' "
+                "'5|1-7%2|PENDING|0|0|N/A|Resources||st-a' '6|N/A|ODD_STATE|0|0|N/A|None||st-b' "
+                "'9|N/A|RUNNING|0|0|N/A|None|n2|other'");
   const std::vector<JobId> jobs{JobId{5}, JobId{6}, JobId{7}};
   const auto reports = FakeSlurm::client()->report(jobs);
   REQUIRE(reports);
@@ -159,8 +159,8 @@ TEST_CASE("slurm_cli: jobs are asked for by one squeue", "[execute]") {
   CHECK((*reports)[2].state == JobState::unknown);
   CHECK(slurm.calls() ==
         "squeue --noheader --states=all --jobs=5,6,7 "
-        "--Format=ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,Reason:|,NodeList:|,"
-        "Name:\n");
+        "--Format=ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,StartTime:|,Reason:|,"
+        "NodeList:|,Name:\n");
 }
 
 TEST_CASE("slurm_cli: no query for no jobs", "[execute]") {
@@ -175,7 +175,7 @@ TEST_CASE("slurm_cli: forgotten jobs are left out", "[execute]") {
   FakeSlurm slurm;
   slurm.program("squeue",
                 "case \"$*\" in *--jobs*) echo 'slurm_load_jobs error: Invalid job id specified' "
-                ">&2; exit 1;; esac; echo '6|N/A|RUNNING|0|0|None|n1|st-b'");
+                ">&2; exit 1;; esac; echo '6|N/A|RUNNING|0|0|N/A|None|n1|st-b'");
   const std::vector<JobId> one{JobId{5}};
   CHECK(FakeSlurm::client()->report(one)->empty());
   const std::vector<JobId> two{JobId{5}, JobId{6}};
@@ -187,9 +187,10 @@ TEST_CASE("slurm_cli: forgotten jobs are left out", "[execute]") {
 
 TEST_CASE("slurm_cli: find gives the newest of a name", "[execute]") {
   FakeSlurm slurm;
-  slurm.program("squeue",
-                "printf '%s\\n' '5|N/A|FAILED|256|0|None|n1|st-a' '8|0|RUNNING|0|0|None|n1|st-a' "
-                "'8|1|RUNNING|0|0|None|n1|st-a'");
+  slurm.program(
+      "squeue",
+      "printf '%s\\n' '5|N/A|FAILED|256|0|N/A|None|n1|st-a' '8|0|RUNNING|0|0|N/A|None|n1|st-a' "
+      "'8|1|RUNNING|0|0|N/A|None|n1|st-a'");
   CHECK(FakeSlurm::client()->find("st-a") == JobId{8});
   CHECK(slurm.calls().find("--name=st-a") != std::string::npos);
   slurm.program("squeue", "true");
@@ -241,10 +242,24 @@ TEST_CASE("make_slurm_cli: without the commands it says what to do", "[execute]"
 }
 
 TEST_CASE("parse_squeue: a name may hold anything", "[execute]") {
-  const auto reports = parse_squeue("5|N/A|RUNNING|0|0|None|n[1-2]|a|b c\nnoise\n|||||\n");
+  const auto reports =
+      parse_squeue("5|N/A|RUNNING|0|0|2026-12-01T04:00:00|None|n[1-2]|a|b c\nnoise\n|||||\n");
   REQUIRE(reports.size() == 1);
   CHECK(reports[0].name == "a|b c");
   CHECK(reports[0].nodes == "n[1-2]");
+}
+
+TEST_CASE("parse_squeue: a job that waits has the start that Slurm expects, in local time",
+          "[execute]") {
+  const ScopedVariable zone("TZ", "UTC");
+  const auto reports = parse_squeue(
+      "5|N/A|PENDING|0|0|2026-12-01T04:00:00|Resources||st-a\n"
+      "6|N/A|PENDING|0|0|N/A|Dependency||st-b\n"
+      "7|N/A|RUNNING|0|0|2026-12-01T03:00:00|None|n1|st-c\n");
+  REQUIRE(reports.size() == 3);
+  CHECK(reports[0].starts == *parse_instant("2026-12-01T04:00:00Z"));
+  CHECK(reports[1].starts == std::nullopt);
+  CHECK(reports[2].starts == std::nullopt);
 }
 
 TEST_CASE("make_slurm_cli: a configuration that cannot be read is not waited for", "[execute]") {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "slurmtune/report/progress.hpp"
@@ -140,6 +142,41 @@ TEST_CASE("status as JSON holds the same figures", "[report]") {
   // A task that goes on is charged to its limit, and has used what it has used.
   CHECK(json.at("spent_node_seconds") == 1200);
   CHECK(json.at("used_node_seconds") == 4);
+  CHECK(json.at("deadline") == nullptr);
+  CHECK(json.at("budgets").at(0).at("name") == "node-hours");
+  CHECK(json.at("budgets").at(0).at("limit") == nullptr);
+  CHECK(json.at("budgets").at(0).at("spent").get<double>() * 3600 == Approx(1200.0));
+  CHECK(json.at("jobs").at(0).at("starts") == nullptr);
+  CHECK(json.contains("expected_end"));
+}
+
+TEST_CASE("status has one row for tasks of a job that are in the same state", "[report]") {
+  ReportedStudy study = half_way();
+  study.view.state.jobs.push_back(array_job(study, 4711));
+  std::vector<JobReport> jobs;
+  constexpr std::int64_t tasks = 10'000;
+  for (std::int64_t i = 0; i < tasks; ++i) {
+    jobs.push_back({.job = {4711},
+                    .task = i,
+                    .name = "st",
+                    .state = JobState::running,
+                    .reason = "None",
+                    .nodes = i % 2 == 0 ? "n1" : "n2"});
+  }
+  const std::string text = status_of(study, jobs);
+  CHECK(contains(text, "st-6b1f3c52-01-profile-a-0  10000 running          n1,n2"));
+  CHECK(std::count(text.begin(), text.end(), '\n') < 20);
+}
+
+TEST_CASE("status says what is spent and left of each budget", "[report]") {
+  ReportedStudy study = half_way();
+  study.view.plan.budget_node_seconds = 3600;
+  study.input.spec.budget.max_experiments = 8;
+  const std::string text = status_of(study);
+  CHECK(contains(text,
+                 "  spent     node-hours 0.33 of 1.00, 0.67 left (0.00 used; tasks that go on "
+                 "are charged to their limit)\n"));
+  CHECK(contains(text, "            experiments 2 of 8, 6 left\n"));
 }
 
 TEST_CASE("status of scripts that nobody has submitted says so", "[report]") {

@@ -52,7 +52,15 @@ std::vector<EventBody> one_of_each() {
                                 .signal = {},
                                 .nodes = "n[1-2]"},
                       EndedTask{.task = 4, .ending = TaskEnding::cancelled_by_owner}}},
-          NodesExcluded{{"n2", "n7"}, "n2: 02-frontier: NODE_FAIL"}};
+          NodesExcluded{{"n2", "n7"}, "n2: 02-frontier: NODE_FAIL"},
+          Retried{{{ExperimentId{"9f3c1e07a2b4c6d8e0f1-s20-r0"}, 1}},
+                  "login1:80",
+                  StageName{"01-profile"},
+                  Next{.action = NextAction::release,
+                       .stage = {"02-frontier"},
+                       .experiments = 2,
+                       .slices = 1,
+                       .manifest_sha256 = "abc"}}};
 }
 
 }  // namespace

@@ -43,3 +43,18 @@ TEST_CASE("Journal: an event under a wrong number is corrupt data", "[study]") {
   REQUIRE_FALSE(events);
   CHECK(events.error().kind == ErrorKind::corrupt_data);
 }
+
+TEST_CASE("Journal: what others have appended since is read, what was read is not read again",
+          "[study]") {
+  const TemporaryDirectory directory;
+  const Journal journal(directory.path());
+  REQUIRE(journal.append(1, noon, PlanMade{"a"}).value() == Journal::Append::won);
+  CHECK(journal.read().value().size() == 1);
+  const Journal other(directory.path());
+  REQUIRE(other.append(2, noon, Cancelled{"h:1"}).value() == Journal::Append::won);
+  std::filesystem::remove(directory / "000001.json");
+  const auto events = journal.read().value();
+  REQUIRE(events.size() == 2);
+  CHECK(events[0] == Event{1, noon, PlanMade{"a"}});
+  CHECK(events[1] == Event{2, noon, Cancelled{"h:1"}});
+}

@@ -194,6 +194,15 @@ Expected<void> SimulatedStudy::withdraw() {
   return {};
 }
 
+Expected<RetryPlan> SimulatedStudy::retry(const std::set<Outcome>& outcomes) {
+  TuningExecutor executor(std::make_unique<BorrowedScheduler>(*scheduler_));
+  World world;
+  world.now = [this] { return clock_.now(); };
+  world.who = "sim:retry";
+  SLURMTUNE_TRY(Autotuner autotuner, Autotuner::open(*directory_, executor, world));
+  return retry_failed(autotuner, world, outcomes);
+}
+
 void SimulatedStudy::run() { (void)scheduler_->run_until_idle(std::chrono::hours(200)); }
 
 StudyState SimulatedStudy::state() const {

@@ -12,6 +12,7 @@
 #include "slurmtune/simulate/manual_clock.hpp"
 #include "slurmtune/study/study_directory.hpp"
 #include "slurmtune/tune/autotuner.hpp"
+#include "slurmtune/tune/retry.hpp"
 
 #include "tests/support/temporary_directory.hpp"
 
@@ -43,6 +44,9 @@ class SimulatedStudy {
 
   /// What `submit` and `resume` do: of the graph, of the first step, or of the one job.
   [[nodiscard]] Expected<void> submit();
+
+  /// What `retry` does, without its resume.
+  [[nodiscard]] Expected<RetryPlan> retry(const std::set<Outcome>& outcomes);
 
   /// Lets the cluster work until nothing runs and nothing will.
   void run();

@@ -228,6 +228,35 @@ std::map<std::string, int> gpus_of_gres(std::string_view gres) {
 
 bool has_accounting(std::string_view config) { return stores_accounts(config_fields(config)); }
 
+std::vector<ControllerPartition> read_partitions(std::string_view text) {
+  std::vector<ControllerPartition> partitions;
+  for (const std::string_view line : lines(text)) {
+    if (!line.starts_with("PartitionName=")) continue;
+    partitions.push_back(partition_of(word_fields(line)));
+  }
+  return partitions;
+}
+
+std::vector<NodeState> read_node_states(std::string_view text) {
+  std::vector<NodeState> nodes;
+  for (const std::string_view line : lines(text)) {
+    if (!line.starts_with("NodeName=")) continue;
+    const Fields fields = word_fields(line);
+    NodeState node{.name = field(fields, "NodeName"),
+                   .state = field(fields, "State"),
+                   .reason = "",
+                   .partitions = names(field(fields, "Partitions"))};
+    // The only field whose value has spaces, and the last but a comment; `[who@when]` ends it.
+    const std::size_t reason = line.find(" Reason=");
+    if (reason != std::string_view::npos) {
+      node.reason = line.substr(reason + 8);
+      node.reason = node.reason.substr(0, node.reason.find(" ["));
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
 Expected<Controller> read_controller(const ControllerTexts& texts) {
   const Fields config = config_fields(texts.config);
   Controller controller;
@@ -245,10 +274,7 @@ Expected<Controller> read_controller(const ControllerTexts& texts) {
   controller.has_accounting = stores_accounts(config);
   const std::vector<std::string> enforced = split(field(config, "AccountingStorageEnforce"), ',');
   controller.needs_account = std::ranges::count(enforced, "associations") > 0;
-  for (const std::string_view line : lines(texts.partitions)) {
-    if (!line.starts_with("PartitionName=")) continue;
-    controller.partitions.push_back(partition_of(word_fields(line)));
-  }
+  controller.partitions = read_partitions(texts.partitions);
   if (controller.partitions.empty()) return unavailable("scontrol show partition names none");
   read_nodes(texts.nodes, controller.partitions);
   controller.licenses = read_licenses(texts.licenses);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/site/controller.hpp"
@@ -35,6 +36,18 @@ inline constexpr std::string_view qos_format =
 
 /// Errors: unavailable if these are no answers of Slurm: no configuration, no partition.
 [[nodiscard]] Expected<Controller> read_controller(const ControllerTexts& texts);
+
+/// Partitions of `scontrol --oneliner show partition`, without their nodes.
+[[nodiscard]] std::vector<ControllerPartition> read_partitions(std::string_view text);
+
+/// One node of `scontrol --oneliner show node`.
+struct NodeState {
+  std::string name;
+  std::string state;   ///< `IDLE`, `MIXED+DRAIN`, `DOWN*`
+  std::string reason;  ///< of whoever drained it; "" = none given
+  std::vector<std::string> partitions;
+};
+[[nodiscard]] std::vector<NodeState> read_node_states(std::string_view text);
 
 /// `1-00:00:00`, `00:05:00`, `30` (minutes) in seconds; absent for UNLIMITED, INFINITE and "".
 [[nodiscard]] std::optional<std::int64_t> slurm_time_limit(std::string_view text);

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <optional>
+#include <string>
 
 #include <sys/wait.h>
 
@@ -33,6 +35,18 @@ std::optional<std::array<std::string_view, n>> fields_of(std::string_view line) 
   return field;
 }
 
+/// `2026-12-01T04:00:00`, in the time zone of whoever asks; absent for `N/A`.
+std::optional<Instant> local_time(std::string_view text) {
+  std::tm local{};
+  const std::string whole(text);
+  const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &local);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  local.tm_isdst = -1;
+  const std::time_t at = std::mktime(&local);
+  if (at == static_cast<std::time_t>(-1)) return std::nullopt;
+  return Instant{std::chrono::seconds(at)};
+}
+
 /// What wait(2) said of the script.
 void set_status(JobReport& report, int status) {
   if (!is_over(report.state)) return;
@@ -44,9 +58,9 @@ void set_status(JobReport& report, int status) {
 }
 
 std::optional<JobReport> parse_squeue_line(std::string_view line) {
-  const auto field = fields_of<8>(line);
+  const auto field = fields_of<9>(line);
   if (!field) return std::nullopt;
-  const auto& [id, index, state, status, restarts, reason, nodes, name] = *field;
+  const auto& [id, index, state, status, restarts, start, reason, nodes, name] = *field;
   const auto job = number(id);
   if (!job) return std::nullopt;
   JobReport report{.job = JobId{*job},
@@ -57,7 +71,10 @@ std::optional<JobReport> parse_squeue_line(std::string_view line) {
                    .reason = std::string(reason),
                    .nodes = std::string(nodes)};
   // One task alone may be the pending rest; it is not told from it by its number.
-  if (is_waiting(report.state)) report.task.reset();
+  if (is_waiting(report.state)) {
+    report.task.reset();
+    report.starts = local_time(start);
+  }
   if (const auto code = number(status)) set_status(report, static_cast<int>(*code));
   if (const auto times = number(restarts)) report.restarts = static_cast<int>(*times);
   return report;

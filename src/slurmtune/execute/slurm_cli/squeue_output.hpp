@@ -10,10 +10,12 @@
 namespace slurmtune {
 
 /// squeue's --Format for parse_squeue: job (of an array, that of all its tasks), index, state,
-/// status of wait(2), restarts, reason, nodes, name. The name is last since it alone may hold any
-/// character. A field with a suffix and no size is as wide as it has to be, from Slurm 20.02.
+/// status of wait(2), restarts, start (local time, `N/A`), reason, nodes, name. The name is last
+/// since it alone may hold any character. A field with a suffix and no size is as wide as it has to
+/// be, from Slurm 20.02.
 inline constexpr std::string_view squeue_format =
-    "ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,Reason:|,NodeList:|,Name:";
+    "ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,StartTime:|,Reason:|,NodeList:|,"
+    "Name:";
 
 /// The jobs in squeue's output, in its order. Lines that are not of the format (a banner of the
 /// site, a cluster's headline) are skipped; a state that is not known is JobState::unknown.
