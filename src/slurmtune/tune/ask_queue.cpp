@@ -54,7 +54,7 @@ Expected<void> Autotuner::ask_queue(StudyView& view) {
                           return queue_->asked.contains(job.number);
                         });
   // Who has stayed silent once, through all the tries, is left alone by this process.
-  if (!answered && is_silent_) return {};
+  if (!answered && !silence_.empty()) return {};
   if (!answered) {
     queue_.emplace();
     for (const JobId job : jobs) queue_->asked.insert(job.number);
@@ -64,7 +64,7 @@ Expected<void> Autotuner::ask_queue(StudyView& view) {
         // Much can be done without the queue; `decide` says so where it cannot.
         say(reports.error().message);
         queue_.reset();
-        is_silent_ = true;
+        silence_ = reports.error().message;
         return {};
       }
       take(view, *reports);

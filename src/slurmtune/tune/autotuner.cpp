@@ -50,12 +50,17 @@ Expected<Autotuner> Autotuner::open(StudyDirectory directory, TuningExecutor& ex
 Expected<StudyState> Autotuner::advance(const Intent& intent) {
   queue_.reset();
   settled_ = false;
-  is_silent_ = false;
+  silence_.clear();
   const bool ends_it = intent.role == Role::cancel || intent.role == Role::guard;
   absence_ = ends_it ? Absence::believed : Absence::doubted;
   for (int i = 0; i < actions_max; ++i) {
     SLURMTUNE_TRY(const StudyView view, see(Queue::ask));
-    SLURMTUNE_TRY(const auto action, decide(view, intent, world_.now()));
+    const auto decided = decide(view, intent, world_.now());
+    if (!decided && !silence_.empty()) {
+      return tl::unexpected<Error>(
+          Error{decided.error().kind, decided.error().message + ": " + silence_});
+    }
+    SLURMTUNE_TRY(const auto action, decided);
     if (!action) return view.state;
     SLURMTUNE_CHECK(std::visit([&](const auto& body) { return act(view, body); }, *action));
   }

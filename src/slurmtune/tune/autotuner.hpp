@@ -104,7 +104,7 @@ class Autotuner {
   bool settled_ = false;
   /// Whether what this process came for depends on which jobs are gone.
   enum class Absence { believed, doubted } absence_ = Absence::believed;
-  bool is_silent_ = false;  ///< the batch system did not answer `advance`
+  std::string silence_;  ///< why `advance` got no answer of the batch system; "" = it did
   bool asked_for_nodes_ = false;
   std::optional<std::int64_t> nodes_there_;
 };
