@@ -20,7 +20,7 @@ from golden_results import results
 from golden_suite import HERE, Suite, studies, submit_scripts, tree
 
 COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "retry",
-            "doctor", "clean", "estimate", "probe", "reduce", "schema", "site"]
+            "extend", "doctor", "clean", "estimate", "probe", "reduce", "schema", "site"]
 
 
 def plans(suite):

@@ -52,6 +52,9 @@ def bad_input(suite):
 def bad_call_places(suite):
     """Directories and files that the bad calls stumble over."""
     place = suite.copy(HERE / "studies" / "grid")
+    # The cases below write a [slurm] of their own behind it.
+    study = (place / "study.toml").read_text()
+    (place / "study.toml").write_text(study[:study.index("\n[slurm]\n")])
     (place / "empty").mkdir()
     (place / "full").mkdir()
     (place / "full" / "thesis.tex").write_text("mine\n")
@@ -91,6 +94,11 @@ def bad_call_places(suite):
                                       "max_node_hours = 90.0\n")
     (place / "late.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
                                      "finish_by = \"2020-01-01T00:00:00Z\"\n")
+    budget = generic + "\n[budget]\n"
+    (place / "window.toml").write_text(budget + 'window = "20:00-07:00"\n')
+    (place / "short.toml").write_text(budget + 'window = "12:00-12:10"\n')
+    (place / "refuse.toml").write_text(budget + 'max_node_hours = 0.5\nif_over = "refuse"\n')
+    (place / "few.toml").write_text(budget + 'max_experiments = 2\nif_over = "refuse"\n')
     (place / "no-workdir.toml").write_text((place / "study.toml").read_text().replace(
         "[trial]\n", "[trial]\nworkdir = \"not/here\"\n"))
     (place / "no-script.toml").write_text((place / "study.toml").read_text().replace(
@@ -228,6 +236,16 @@ BAD_CALLS = {
     "missing-workdir-tune": ["tune", "no-workdir.toml", "--submit", "local", "--dir", "new"],
     "finish-by-past": ["submit", "late.toml", *SCRIPTS, "--dir", "new"],
     "finish-by-past-plan": ["plan", "late.toml"],
+    "window-of-a-local-study": ["tune", "window.toml", "--submit", "local", "--dir", "new"],
+    "window-too-short": ["plan", "short.toml"],
+    "over-budget": ["plan", "refuse.toml"],
+    "over-experiments": ["plan", "few.toml"],
+    "extend-of-no-study": ["extend", "empty", "--max-node-hours", "4"],
+    "extend-by-nothing": ["extend", "study"],
+    "extend-by-no-number": ["extend", "study", "--max-node-hours", "many"],
+    "extend-by-less-than-nothing": ["extend", "study", "--max-node-hours", "-1"],
+    "extend-to-the-past": ["extend", "study", "--finish-by", "2020-01-01T00:00:00Z"],
+    "extend-to-no-time": ["extend", "study", "--finish-by", "soon"],
     "log-file-below-nothing": ["--log-file", "not/here/log", "plan", "study.toml"],
     "log-file-nowhere": ["--log-file", "/proc/no/log", "plan", "study.toml"],
 }

@@ -7,26 +7,11 @@
 #include "slurmtune/analyze/analysis.hpp"
 #include "slurmtune/base/hash.hpp"
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/plan/budget.hpp"
 
 namespace slurmtune {
 
 namespace {
-
-/// What must be left over for the stage after which a winner is known.
-struct Reserve {
-  std::int64_t node_seconds = 0;
-  std::int64_t experiments = 0;
-};
-
-/// The first round of confirm after `index`; nothing if `index` is confirm itself, or later.
-Reserve reserve_after(const Plan& plan, std::size_t index) {
-  for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
-    const PlannedStage& stage = plan.stages[i];
-    if (stage.kind != Purpose::confirm || stage.round != 0) continue;
-    return {.node_seconds = stage.worst_node_seconds, .experiments = stage.experiments_max};
-  }
-  return {};
-}
 
 NextAction action_of(const Plan& plan, std::size_t from, std::size_t to) {
   if (to > from + 1) return NextAction::skip_to;
@@ -41,11 +26,11 @@ std::int64_t worst_of(const Manifest& manifest, int nodes_per_task) {
 /// The stage's frame, lowered to what the budget has left after the reserve.
 StageRequest affordable_request(const StudyInput& input, const Plan& plan, std::size_t index,
                                 const Analysis& analysis, const Spending& spending,
-                                const Reserve& reserve) {
+                                const ConfirmReserve& reserve) {
   StageRequest request = stage_request(plan, index);
   if (plan.budget_node_seconds) {
-    const std::int64_t left =
-        *plan.budget_node_seconds - spending.node_seconds - reserve.node_seconds;
+    const std::int64_t left = *plan.budget_node_seconds - spending.node_seconds -
+                              spending.overhead_node_seconds - reserve.node_seconds;
     const std::int64_t planned = request.node_seconds_cap.value_or(left);
     request.node_seconds_cap = std::max<std::int64_t>(0, std::min(planned, left));
   }
@@ -66,7 +51,7 @@ Expected<Continuation> continuation(const StudyInput& input, const Plan& plan, s
   for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
     SLURMTUNE_TRY(Manifest manifest, generator.generate(stage_request(plan, i), history));
     if (manifest.experiments.empty()) continue;
-    const Reserve reserve = reserve_after(plan, i);
+    const ConfirmReserve reserve = confirm_reserve(plan, i);
     const std::size_t wanted = manifest.experiments.size();
     if (plan.budget_node_seconds || input.spec.budget.max_experiments) {
       SLURMTUNE_TRY(manifest,

@@ -155,6 +155,8 @@ Expected<Reduction> ResultAnalyzer::reduce(std::span<const StageHistory> history
   decision.round = last.manifest.round;
   decision.inputs = plan_.inputs;
   decision.spent_node_seconds = spending.node_seconds;
+  decision.budget_node_seconds = plan_.budget_node_seconds;
+  decision.budget_experiments = input_.spec.budget.max_experiments;
   std::set<ExperimentId> came;
   for (const Verdict& verdict : last.verdicts) {
     if (!is_stand_in(verdict)) came.insert(verdict.experiment);

@@ -16,8 +16,10 @@ namespace slurmtune {
 /// What a reducer must know besides manifests and verdicts.
 struct Spending {
   std::int64_t node_seconds = 0;  ///< of all tasks so far; one without task_end counts to its limit
-  bool deadline_passed = false;   ///< no further stage may start
-  bool cancelled = false;         ///< the user ended the study
+  /// What the budget keeps for reducers, guard, final and the ends of tasks.
+  std::int64_t overhead_node_seconds = 0;
+  bool deadline_passed = false;  ///< no further stage may start
+  bool cancelled = false;        ///< the user ended the study
 };
 
 /// A decision, and the manifest that it releases.

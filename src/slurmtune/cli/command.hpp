@@ -38,6 +38,7 @@ void add_cancel_command(CLI::App& app, Command& selected);
 void add_retry_command(CLI::App& app, Command& selected);
 void add_doctor_command(CLI::App& app, Command& selected);
 void add_clean_command(CLI::App& app, Command& selected);
+void add_extend_command(CLI::App& app, Command& selected);
 void add_estimate_command(CLI::App& app, Command& selected);
 void add_probe_command(CLI::App& app, Command& selected);
 void add_reduce_command(CLI::App& app, Command& selected);

@@ -50,6 +50,8 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   std::unique_ptr<Scheduler> scheduler;
   if (!study.is_local()) {
     SLURMTUNE_TRY(scheduler, slurm_client());
+    SLURMTUNE_TRY(const StudyInput input, place.read_input());
+    options.submits_per_minute = input.site.jobs_per_minute_max;
   } else if (part == LocalPart::foreground) {
     LocalOptions local;
     if (study.state.created.submit != "local") local.allocation = Allocation::used;

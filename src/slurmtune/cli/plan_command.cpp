@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "slurmtune/cli/balance.hpp"
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_options.hpp"
@@ -77,7 +78,7 @@ Expected<ExitCode> show_plan(const PlanArguments& arguments) {
     print(Json::parse(text));
   } else {
     print(plan_text(given.study.input, plan, colour_of_output()) +
-          ways_to_submit(given.study, plan));
+          ways_to_submit(given.study, plan) + balance_text(given.study.input, plan));
   }
   return ExitCode::done;
 }

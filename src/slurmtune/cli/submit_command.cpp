@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "slurmtune/cli/balance.hpp"
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/open_study.hpp"
 #include "slurmtune/cli/output.hpp"
@@ -63,6 +64,10 @@ Expected<ExitCode> submit(const StudyArguments& arguments) {
   if (!by_hand) SLURMTUNE_CHECK(check_script(study, given.where()));
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
+  if (!by_hand && created.creation == Creation::created) {
+    SLURMTUNE_TRY(const Plan plan, created.directory.read_plan());
+    warn_of_balance(study.input, plan);
+  }
   const bool whole = study.submit == SubmitMode::one_job;
   SLURMTUNE_TRY(const std::string text, by_hand ? write_scripts_only(created)
                                         : whole ? submit_in_one_job(created)

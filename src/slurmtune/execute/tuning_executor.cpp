@@ -2,6 +2,7 @@
 #include "slurmtune/execute/tuning_executor.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,7 +59,28 @@ auto TuningExecutor::until_answered(const Try& attempt) -> decltype(attempt()) {
   return answer;
 }
 
+void TuningExecutor::pace() {
+  if (!options_.submits_per_minute) return;
+  constexpr std::chrono::minutes minute{1};
+  const auto most =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, *options_.submits_per_minute));
+  const auto recent = [&](Instant now) {
+    while (!submitted_.empty() && now - submitted_.front() >= minute) submitted_.pop_front();
+    return submitted_.size();
+  };
+  while (recent(options_.now()) >= most) {
+    const std::chrono::milliseconds wait = submitted_.front() + minute - options_.now();
+    if (options_.sleep) {
+      options_.sleep(wait);
+    } else {
+      std::this_thread::sleep_for(wait);
+    }
+  }
+  submitted_.push_back(options_.now());
+}
+
 Expected<JobId> TuningExecutor::submit(const JobRequest& job) {
+  pace();
   Backoff backoff = make_backoff();
   Error trouble;
   for (bool first = true; backoff.next(); first = false) {

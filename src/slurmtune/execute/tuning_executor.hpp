@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +24,8 @@ struct ExecutorOptions {
   /// How long a batch system may stay silent, over all questions since its last answer, before
   /// nothing is tried again; absent: as long as `retry` takes, for each question.
   std::optional<std::chrono::milliseconds> patience;
+  /// What the centre allows (site key jobs_per_minute_max); submit() waits where it would be more.
+  std::optional<std::int64_t> submits_per_minute;
   Backoff::Sleep sleep;          ///< empty = really sleep
   std::function<Instant()> now;  ///< empty = the system's clock
 };
@@ -80,6 +84,8 @@ class TuningExecutor {
   [[nodiscard]] bool is_worth_another_try(bool answered, Instant asked);
   /// Adds a job that was just submitted to the last answer.
   void remember(const JobRequest& request, JobId job);
+  /// Waits until another job may be submitted, and counts it.
+  void pace();
 
   std::unique_ptr<Scheduler> scheduler_;
   ExecutorOptions options_;
@@ -87,6 +93,7 @@ class TuningExecutor {
   std::optional<LastAnswer> last_;
   std::optional<Error> no_accounting_;
   std::optional<Instant> silent_since_;
+  std::deque<Instant> submitted_;  ///< when, within the last minute
 };
 
 }  // namespace slurmtune

@@ -259,8 +259,11 @@ nlohmann::json decision_schema() {
   const Json baseline = object({{"configuration", text()},
                                 {"outcome", outcome()},
                                 {"throughput", or_null(interval()), may_be_absent}});
-  const Json read = object(
-      {{"verdicts", integer()}, {"missing", list_of(text())}, {"spent_node_seconds", integer()}});
+  const Json read = object({{"verdicts", integer()},
+                            {"missing", list_of(text())},
+                            {"spent_node_seconds", integer()},
+                            {"budget_node_seconds", integer(), may_be_absent},
+                            {"budget_experiments", integer(), may_be_absent}});
   const Json conclusion = object({{"about", text()}, {"says", text()}, {"why", list_of(text())}});
   const Json dropped = object({{"what", text()}, {"because", text()}});
   return object({{"format", constant("slurmtune.decision")},

@@ -30,11 +30,6 @@ bool is_time_of_day(std::string_view text) {
   return hour < 24 && text[3] < '6';
 }
 
-bool is_window(std::string_view text) {
-  return text.size() == 11 && text[5] == '-' && is_time_of_day(text.substr(0, 5)) &&
-         is_time_of_day(text.substr(6)) && text.substr(0, 5) != text.substr(6);
-}
-
 Expected<std::string> read_metric(const Node& node, std::string_view path) {
   if (node.kind == Node::Kind::array) {
     return fail_at(path, node.line, "more than one objective is not supported by this version yet",
@@ -177,14 +172,16 @@ Expected<BudgetSpec> read_budget(const Node& node, std::string_view path) {
     }
   }
   if (const Node* window = node.find("window")) {
-    budget.window = window->text;
-    if (!is_window(window->text)) {
-      return fail_at(path, window->line,
-                     fmt::format("budget.window = \"{}\" is not a span of a day", window->text),
-                     "write \"20:00-07:00\"");
+    budget.window_line = window->line;
+    const auto hours = parse_daily_hours(window->text);
+    if (!hours) {
+      return invalid_input(
+          fmt::format("{}:{}: budget.window = {}", path, window->line, hours.error().message));
     }
-    return fail_at(path, window->line, "budget.window is not supported by this version yet",
-                   "take it out, and bound the study by budget.finish_by");
+    budget.window = *hours;
+  }
+  if (const Node* over = node.find("if_over")) {
+    budget.if_over = over->text == "refuse" ? OverBudget::refuse : OverBudget::trim;
   }
   return budget;
 }

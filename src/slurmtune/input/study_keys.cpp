@@ -264,7 +264,8 @@ constexpr std::array<KeyRow, 6> search_rows{{
 }};
 constexpr KeyTable search_table{"[search]", "search.", search_rows};
 
-constexpr std::array<KeyRow, 6> budget_rows{{
+constexpr std::array<Word, 2> over_budget_words{{{"trim"}, {"refuse"}}};
+constexpr std::array<KeyRow, 7> budget_rows{{
     {"max_node_hours", shape_real, "max_node_hours = 40", "Node-hours, at most.", hours_bounds},
     {"max_gpu_hours", shape_real, "max_gpu_hours = 160", "GPU-hours, at most.", hours_bounds},
     {"max_experiments", shape_integer, "max_experiments = 100", "Experiments, at most.", {1, 1e9}},
@@ -275,7 +276,8 @@ constexpr std::array<KeyRow, 6> budget_rows{{
      {1, 1e6}},
     {"finish_by", shape_string, "finish_by = \"07:30\"",
      "HH:MM on the submitting host, or RFC 3339."},
-    {"window", shape_string, "window = \"20:00-07:00\"", "Run only between these times."},
+    {"window", shape_string, "window = \"20:00-07:00\"", "Trials run only between these times."},
+    {"if_over", shape_word, "if_over = \"refuse\"", "Plans above it.", {}, over_budget_words},
 }};
 constexpr KeyTable budget_table{"[budget]", "budget.", budget_rows};
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "slurmtune/base/time_window.hpp"
 #include "slurmtune/record/configuration.hpp"
 
 namespace slurmtune {
@@ -19,6 +20,9 @@ enum class ParameterType { integer, real, ordinal, categorical, boolean };
 enum class Scale { linear, log };
 enum class Direction { maximize, minimize };
 enum class MeasureSource { deepspeed, hf, megatron, nanotron, torchtitan, metrics_file, pattern };
+/// What becomes of a plan whose worst case is above the budget: what can be left out is, or nothing
+/// is submitted.
+enum class OverBudget { trim, refuse };
 enum class StrategyKind { automatic, deepspeed, grid, random, halving, model };
 
 /// How ONE experiment runs: [trial].
@@ -143,9 +147,11 @@ struct BudgetSpec {
   std::optional<double> max_gpu_hours;
   std::optional<std::int64_t> max_experiments;
   std::optional<int> max_concurrent_nodes;
-  std::string finish_by;   ///< as written: `07:30` or RFC 3339; "" = none
-  int finish_by_line = 1;  ///< for messages that come later
-  std::string window;      ///< as written: `20:00-07:00`; "" = none
+  std::string finish_by;             ///< as written: `07:30` or RFC 3339; "" = none
+  int finish_by_line = 1;            ///< for messages that come later
+  std::optional<DailyHours> window;  ///< on the clock of the submitting host
+  int window_line = 1;
+  OverBudget if_over = OverBudget::trim;
 };
 
 /// [training]: the user's own training, launched with the winner where mode is `run`.

@@ -28,11 +28,13 @@ Expected<std::int64_t> per_task_max(const TaskRules& rules) {
   const std::int64_t most = experiments_that_fit(rules.walltime_max_s, rules.lanes, rules.limits);
   if (most > 0) return most;
   return invalid_input(fmt::format(
-      "{}: one experiment may last {} (measure.startup_s {}, measure.stall_s {}), but the longest "
-      "walltime of the site is {}; set measure.total_s or lower measure.startup_s, or choose "
-      "another partition",
+      "{}: one experiment may last {} (measure.startup_s {}, measure.stall_s {}), but the {} "
+      "is {}; set measure.total_s or lower measure.startup_s, or {}",
       rules.where, duration(rules.limits.total_s), duration(rules.limits.startup_s),
-      duration(rules.limits.stall_s), duration(static_cast<double>(rules.walltime_max_s))));
+      duration(rules.limits.stall_s),
+      rules.window_limits ? "length of budget.window" : "longest walltime of the site",
+      duration(static_cast<double>(rules.walltime_max_s)),
+      rules.window_limits ? "make the window longer" : "choose another partition"));
 }
 
 ArrayShape shape_of(std::int64_t experiments, std::int64_t per_task, const TaskRules& rules) {
@@ -52,6 +54,13 @@ double likely_trial_s(const TrialLimits& limits) {
 
 TaskRules task_rules(const StudyInput& input, SubmitMode submit) {
   const TrialLimits limits = trial_limits(input.spec.measure);
+  const auto& window = input.spec.budget.window;
+  const std::int64_t window_s =
+      window ? std::chrono::seconds(window->length()).count() : input.site.walltime_max_s;
+  std::int64_t longest_s = std::min(input.site.walltime_max_s, window_s);
+  if (submit == SubmitMode::one_job) {
+    longest_s = std::max<std::int64_t>(60, longest_s - whole_job_margin_s);
+  }
   return {
       .lanes = input.spec.lanes,
       .nodes_per_task = input.spec.nodes_per_task(),
@@ -59,10 +68,8 @@ TaskRules task_rules(const StudyInput& input, SubmitMode submit) {
       .likely_trial_s = likely_trial_s(limits),
       .min_task_s =
           std::max(input.site.min_task_minutes, input.site.job_minutes_min.value_or(0.0)) * 60.0,
-      .walltime_max_s =
-          submit == SubmitMode::one_job
-              ? std::max<std::int64_t>(60, input.site.walltime_max_s - whole_job_margin_s)
-              : input.site.walltime_max_s,
+      .walltime_max_s = longest_s,
+      .window_limits = window_s < input.site.walltime_max_s,
       .where = input.spec.path};
 }
 

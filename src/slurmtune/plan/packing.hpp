@@ -15,10 +15,11 @@ struct TaskRules {
   int lanes = 1;
   int nodes_per_task = 1;
   TrialLimits limits;
-  double likely_trial_s = 120.0;  ///< of one experiment
-  double min_task_s = 600.0;      ///< a task should last at least this long
-  std::int64_t walltime_max_s = 86'400;
-  std::string where = "study.toml";  ///< for messages
+  double likely_trial_s = 120.0;         ///< of one experiment
+  double min_task_s = 600.0;             ///< a task should last at least this long
+  std::int64_t walltime_max_s = 86'400;  ///< of the site, or the length of budget.window
+  bool window_limits = false;            ///< the window is the shorter one
+  std::string where = "study.toml";      ///< for messages
 };
 
 /// The likely time of one experiment, where nothing was measured yet: a quarter of what it may last
@@ -47,9 +48,9 @@ struct ArrayShape {
 
 /// Packs `experiments` into tasks: as many in one as make it last `min_task_s` at the likely time
 /// of an experiment, in all lanes; more if `tasks_max` asks for fewer tasks; never more than surely
-/// end within the site's longest walltime. All tasks hold the same number, but for the last.
-/// Errors: invalid_input if one experiment is longer than the longest walltime, or if so few tasks
-/// cannot hold all experiments.
+/// end within the site's longest walltime and budget.window. All tasks hold the same number, but
+/// for the last. Errors: invalid_input if one experiment is longer than the longest walltime, or if
+/// so few tasks cannot hold all experiments.
 [[nodiscard]] Expected<ArrayShape> pack(std::int64_t experiments, std::int64_t tasks_max,
                                         const TaskRules& rules);
 

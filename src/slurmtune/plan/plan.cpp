@@ -79,6 +79,9 @@ Expected<Plan> plan_from_json(const Json& json, std::string_view where) {
   fields.optional("submit_why", plan.submit_why);
   fields.required("grid_size", plan.grid_size);
   fields.optional("budget_node_seconds", plan.budget_node_seconds);
+  fields.optional("lone_job_node_seconds", plan.lone_job_node_seconds);
+  fields.optional("asked_node_seconds", plan.asked_node_seconds);
+  fields.optional("asked_experiments", plan.asked_experiments);
   fields.required("worst_node_seconds", plan.worst_node_seconds);
   fields.required("likely_node_seconds", plan.likely_node_seconds);
   fields.optional("launch", plan.launch, launch_from_json);
@@ -125,6 +128,12 @@ Expected<std::string> render_plan(const Plan& plan) {
                {"grid_size", plan.grid_size},
                {"worst_node_seconds", plan.worst_node_seconds},
                {"likely_node_seconds", plan.likely_node_seconds}};
+  const auto put_unless_none = [&](const char* key, std::int64_t value) {
+    if (value > 0) json[key] = value;
+  };
+  put_unless_none("lone_job_node_seconds", plan.lone_job_node_seconds);
+  put_unless_none("asked_node_seconds", plan.asked_node_seconds);
+  put_unless_none("asked_experiments", plan.asked_experiments);
   put(json, "budget_node_seconds", plan.budget_node_seconds);
   if (plan.array_tasks_max > 0) json["array_tasks_max"] = plan.array_tasks_max;
   if (!plan.submit.empty()) json["submit"] = plan.submit;

@@ -56,6 +56,12 @@ struct Plan {
   std::string submit_why;  ///< why that one, where slurmtune chose
   std::int64_t grid_size = 0;  ///< valid configurations in the space; 0 = too many to count
   std::optional<std::int64_t> budget_node_seconds;
+  /// What one reducer, guard or final takes at worst; 0 where its share of a node is not known, and
+  /// such jobs do not count into the budget.
+  std::int64_t lone_job_node_seconds = 0;
+  /// What everything that was asked for would take at worst, before the budget trimmed it.
+  std::int64_t asked_node_seconds = 0;
+  std::int64_t asked_experiments = 0;
   /// All arrays and reducers; the arrays not above the budget, which the reducers keep.
   std::int64_t worst_node_seconds = 0;
   std::int64_t likely_node_seconds = 0;

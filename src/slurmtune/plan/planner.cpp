@@ -27,7 +27,7 @@ namespace {
 /// Jobs that the graph has besides arrays and their reducers: guard and final.
 constexpr std::int64_t lone_jobs = jobs_beside_stages;
 /// What a reducer likely takes, from its start to its end.
-constexpr std::int64_t likely_reducer_s = 10;
+constexpr std::int64_t likely_lone_job_s = 10;
 /// What a task likely takes besides its experiments.
 constexpr double likely_task_start_s = 20.0;
 
@@ -167,6 +167,17 @@ void add_part_notes(Plan& plan) {
   }
 }
 
+/// The share of a node that a job of one core is charged: the node has so many; 1 where it gets the
+/// whole node; nothing where that is not known.
+std::optional<std::int64_t> cpus_of_lone_jobs(const Site& site) {
+  const auto whole = [](const std::string& option) { return option.starts_with("--exclusive"); };
+  if (std::ranges::any_of(site.reducer_options, whole) ||
+      std::ranges::any_of(site.sbatch_options, whole)) {
+    return 1;
+  }
+  return site.cpus_per_node;
+}
+
 /// Sums up stages and reducers. A reducer asks for one core: where the node's cores are known, that
 /// share of a node is charged, else all of it.
 void add_totals(const StudyInput& input, Plan& plan) {
@@ -183,9 +194,15 @@ void add_totals(const StudyInput& input, Plan& plan) {
     worst = *plan.budget_node_seconds;
   }
   const auto reducers = static_cast<std::int64_t>(plan.stages.size()) + lone_jobs;
-  const std::int64_t cpus = input.site.cpus_per_node.value_or(1);
+  const std::int64_t cpus = cpus_of_lone_jobs(input.site).value_or(1);
   plan.worst_node_seconds = worst + reducers * plan.reducer_walltime_s / cpus;
-  plan.likely_node_seconds += reducers * likely_reducer_s / cpus;
+  plan.likely_node_seconds += reducers * likely_lone_job_s / cpus;
+}
+
+void add_asked(const Site& site, Plan& plan) {
+  const std::int64_t cpus = cpus_of_lone_jobs(site).value_or(0);
+  if (cpus > 0) plan.lone_job_node_seconds = (plan.reducer_walltime_s + cpus - 1) / cpus;
+  for (const PlannedStage& stage : plan.stages) plan.asked_node_seconds += stage.worst_node_seconds;
 }
 
 }  // namespace
@@ -198,9 +215,10 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   SLURMTUNE_CHECK(check_concurrency(input, rules));
   SLURMTUNE_CHECK(check_nodes(input, rules.nodes_per_task));
   SLURMTUNE_TRY(StageTable table, stage_table(input, space));
-  SLURMTUNE_CHECK(fit_experiments(input, table));
 
   Plan plan;
+  for (const StageDraft& draft : table.stages) plan.asked_experiments += draft.experiments;
+  SLURMTUNE_CHECK(fit_experiments(input, table));
   plan.study = identity.study;
   plan.study_name = input.spec.name;
   plan.inputs = identity.inputs;
@@ -223,6 +241,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   }
   add_part_notes(plan);
   plan.pruned = std::move(table.pruned);
+  add_asked(input.site, plan);
   add_rule_notes(input.site, identity.submit, plan);
   SLURMTUNE_CHECK(fit_budget(input, rules, plan));
   add_totals(input, plan);

@@ -38,9 +38,10 @@ void add_rule_notes(const Site& site, SubmitMode submit, Plan& plan) {
   const std::int64_t submissions = submit == SubmitMode::step ? 4 : 2 * stages + jobs_beside_stages;
   if (site.jobs_per_minute_max && submissions > *site.jobs_per_minute_max) {
     plan.notes.push_back(fmt::format(
-        "site {}: {} jobs a minute may be submitted (jobs_per_minute_max), but the graph submits "
-        "{} at once; submit = \"one-job\" makes one job of all",
-        site.name, *site.jobs_per_minute_max, submissions));
+        "site {}: {} jobs a minute may be submitted (jobs_per_minute_max), but the graph has {}: "
+        "submit waits in between, {} minutes in all; submit = \"one-job\" makes one job of all",
+        site.name, *site.jobs_per_minute_max, submissions,
+        (submissions - 1) / *site.jobs_per_minute_max));
   }
 }
 

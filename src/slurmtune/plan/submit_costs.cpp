@@ -123,7 +123,7 @@ SubmitChoice choose_submit(const StudyInput& input) {
   const auto steps_fit = [&] {
     return input.site.jobs_can_submit && plan_for(input, SubmitMode::step).has_value();
   };
-  if (!input.spec.budget.window.empty() && steps_fit()) {
+  if (input.spec.budget.window && steps_fit()) {
     return {SubmitMode::step,
             "with budget.window the next stage is submitted only once it is decided about"};
   }

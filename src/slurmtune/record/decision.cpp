@@ -155,6 +155,8 @@ struct Read {
   std::int64_t verdicts = 0;
   std::vector<ExperimentId> missing;
   std::int64_t spent_node_seconds = 0;
+  std::optional<std::int64_t> budget_node_seconds;
+  std::optional<std::int64_t> budget_experiments;
 };
 
 Expected<Read> read_from_json(const Json& json, std::string_view where) {
@@ -163,6 +165,8 @@ Expected<Read> read_from_json(const Json& json, std::string_view where) {
   fields.required("verdicts", read.verdicts);
   fields.required("missing", read.missing);
   fields.required("spent_node_seconds", read.spent_node_seconds);
+  fields.optional("budget_node_seconds", read.budget_node_seconds);
+  fields.optional("budget_experiments", read.budget_experiments);
   return fields.into(std::move(read));
 }
 
@@ -237,6 +241,8 @@ Expected<std::string> render_decision(const Decision& decision) {
                {"dropped", list_of(decision.dropped)},
                {"next", json_of(decision.next)},
                {"stop", decision.stop ? Json(name_of(*decision.stop)) : Json(nullptr)}};
+  put(json["read"], "budget_node_seconds", decision.budget_node_seconds);
+  put(json["read"], "budget_experiments", decision.budget_experiments);
   if (decision.result) json["result"] = to_json(*decision.result);
   SLURMTUNE_TRY(std::string text, canonical_json(json));
   text += '\n';
@@ -267,6 +273,8 @@ Expected<Decision> parse_decision(std::string_view text, std::string_view where)
   decision.verdicts_read = read.verdicts;
   decision.missing = std::move(read.missing);
   decision.spent_node_seconds = read.spent_node_seconds;
+  decision.budget_node_seconds = read.budget_node_seconds;
+  decision.budget_experiments = read.budget_experiments;
   return fields.into(std::move(decision));
 }
 

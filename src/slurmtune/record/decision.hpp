@@ -137,6 +137,8 @@ struct Decision {
   std::int64_t verdicts_read = 0;
   std::vector<ExperimentId> missing;
   std::int64_t spent_node_seconds = 0;
+  std::optional<std::int64_t> budget_node_seconds;  ///< as it was then: it may be extended
+  std::optional<std::int64_t> budget_experiments;
   std::optional<BestSoFar> best;
   std::optional<BaselineSoFar> baseline;
   std::vector<Conclusion> conclusions;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/study/spending.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -48,7 +50,7 @@ std::int64_t experiments_started(const StudyView& view) {
 }
 
 std::vector<BudgetLine> budget_lines(const StudyInput& input, const StudyView& view) {
-  const BudgetSpec& budget = input.spec.budget;
+  const BudgetSpec budget = with_extension(input, view.state.extension).spec.budget;
   std::vector<BudgetLine> lines;
   BudgetLine nodes{.name = "node-hours",
                    .spent = static_cast<double>(spent_node_seconds(view)) / hour_s,

@@ -165,7 +165,7 @@ void check_budget(const DoctorInput& facts, std::vector<Finding>& findings) {
 }
 
 void check_deadline(const DoctorInput& facts, std::vector<Finding>& findings) {
-  const auto& deadline = facts.view.state.created.deadline;
+  const auto& deadline = facts.view.state.deadline;
   if (!deadline || facts.view.state.finished) return;
   if (*deadline <= facts.now) {
     findings.push_back(

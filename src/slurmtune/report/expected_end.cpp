@@ -141,8 +141,8 @@ std::optional<ExpectedEnd> expected_end(const StudyView& view, std::span<const J
   }
   end.at = std::max(now, end.queue_start.value_or(now)) +
            milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
-  if (view.state.created.deadline && *view.state.created.deadline < end.at) {
-    end.at = *view.state.created.deadline;
+  if (view.state.deadline && *view.state.deadline < end.at) {
+    end.at = *view.state.deadline;
     end.by_deadline = true;
   }
   return end;

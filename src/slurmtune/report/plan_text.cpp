@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/report/budget_text.hpp"
 #include "slurmtune/report/report_body.hpp"
 #include "slurmtune/report/table.hpp"
 #include "slurmtune/report/text.hpp"
@@ -87,7 +88,12 @@ std::string cost(const Plan& plan, Colour colour) {
                  Paint::yellow, colour) +
            "\n";
   }
-  return text + fmt::format("  budget {}\n", format_node_hours(*plan.budget_node_seconds));
+  if (plan.lone_job_node_seconds == 0) {
+    text +=
+        "  reducers, guard and final do not count into the budget: the share of a node that they "
+        "take is not known (site key cpus_per_node)\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -106,7 +112,7 @@ std::string plan_text(const StudyInput& input, const Plan& plan, Colour colour) 
   text += what_is_tuned(input, plan);
   text += heading(how_stages_run(plan));
   text += plan.stages.empty() ? std::string("  none\n") : stages_table(plan, colour);
-  text += heading("Cost") + cost(plan, colour);
+  text += heading("Cost") + cost(plan, colour) + budgets_table(input, plan, colour);
   if (!plan.pruned.empty()) {
     text += heading("Left out before anything runs");
     Table table({{"what", Align::left}, {"because", Align::left}});

@@ -90,7 +90,7 @@ Json status_json(const StatusInput& status) {
   json["budget_node_seconds"] =
       view.plan.budget_node_seconds ? Json(*view.plan.budget_node_seconds) : Json(nullptr);
   json["budgets"] = budgets_json(status);
-  json["deadline"] = instant_or_null(view.state.created.deadline);
+  json["deadline"] = instant_or_null(view.state.deadline);
   json["expected_end"] = expected_end_json(status);
   json["training"] = training_json(view);
   json["best"] = best_json(status.input, view);

@@ -114,7 +114,7 @@ std::string budgets_text(const StatusInput& status) {
 }
 
 std::string deadline_in_words(const StatusInput& status) {
-  const Instant deadline = *status.view.state.created.deadline;
+  const Instant deadline = *status.view.state.deadline;
   const std::string at = format_instant(deadline);
   if (status.view.state.finished) return at;
   if (deadline <= status.now) return at + ", which is past";
@@ -137,7 +137,7 @@ std::string status_text(const StatusInput& status, Colour colour) {
         fmt::format("  {:<9} {}\n", leader->rank, paint(in_words(*leader), Paint::green, colour));
   }
   text += budgets_text(status);
-  if (view.state.created.deadline) {
+  if (view.state.deadline) {
     text += fmt::format("  ends by   {}\n", deadline_in_words(status));
   }
   if (const auto end = expected_end(view, status.jobs, status.now)) {

@@ -28,6 +28,7 @@
 #include "slurmtune/runner/wall_clock.hpp"
 #include "slurmtune/study/journal.hpp"
 #include "slurmtune/study/register_job.hpp"
+#include "slurmtune/study/spending.hpp"
 #include "slurmtune/study/state.hpp"
 
 namespace slurmtune {
@@ -62,10 +63,11 @@ Expected<void> tell_journal(const StudyFiles& files, const TaskSetting& setting,
                            .tasks = setting.array_tasks});
 }
 
-/// What rank 0 knows before anything is started.
+/// What rank 0, and each that leads a lane, knows before anything is started.
 struct Task {
   StudyFiles files;
   TaskSetting setting;
+  std::vector<Shard> earlier;  ///< what earlier tasks left of the slice
   std::vector<Experiment> experiments;
 };
 
@@ -109,6 +111,37 @@ Expected<void> say_nothing_to_do(const ArrayTaskRequest& request, std::string_vi
   return {};
 }
 
+/// What earlier tasks left of this slice: of this array, and of those before it that were lost. A
+/// new array covers all slices between its first and last open one.
+Expected<std::vector<Shard>> shards_of_slice(const Task& task, const StudyState& state,
+                                             std::int64_t slice) {
+  std::set<std::int64_t> arrays{task.setting.array_job};
+  for (const JobRecord* job : state.jobs_of(task.files.stage, JobKind::array)) {
+    if (job->job) arrays.insert(*job->job);
+  }
+  std::vector<Shard> all;
+  for (const std::int64_t array : arrays) {
+    SLURMTUNE_TRY(auto shards,
+                  earlier_shards(task.files.directory.verdicts(task.files.stage), array, slice));
+    for (Shard& shard : shards) all.push_back(std::move(shard));
+  }
+  return all;
+}
+
+/// Bounds the task by the window and the budget of the study, as its journal has them.
+Expected<void> bound_task(Task& task, std::int64_t slice) {
+  SLURMTUNE_TRY(const auto events, Journal(task.files.directory.journal()).read());
+  SLURMTUNE_TRY(const StudyState state, fold(events));
+  SLURMTUNE_TRY(task.earlier, shards_of_slice(task, state, slice));
+  const BudgetSpec budget = with_extension(task.files.input, state.extension).spec.budget;
+  const StudyBounds bounds{.window = state.created.window,
+                           .deadline = state.deadline,
+                           .has_budget = budget.max_node_hours || budget.max_gpu_hours};
+  task.setting =
+      bounded(std::move(task.setting), slice, *task.files.manifest, bounds, task.earlier);
+  return {};
+}
+
 /// Reads what a rank has to know; without a manifest there is nothing to run.
 Expected<std::optional<Task>> read_task(const ArrayTaskRequest& request, const RunnerRanks& ranks) {
   Task task;
@@ -118,6 +151,7 @@ Expected<std::optional<Task>> read_task(const ArrayTaskRequest& request, const R
                 task_setting(request.environment, *task.files.manifest, task.files.input.site,
                              node_names(request, ranks), wall_clock()));
   SLURMTUNE_CHECK(check_nodes(task));
+  SLURMTUNE_CHECK(bound_task(task, request.slice));
   return task;
 }
 
@@ -217,31 +251,12 @@ Words wait_for_message(PacketLink& link) {
   }
 }
 
-/// What earlier tasks left of this slice: of this array, and of those before it that were lost. A
-/// new array covers all slices between its first and last open one.
-Expected<std::vector<Shard>> shards_of_slice(const Task& task, std::int64_t slice) {
-  SLURMTUNE_TRY(const auto events, Journal(task.files.directory.journal()).read());
-  SLURMTUNE_TRY(const StudyState state, fold(events));
-  std::set<std::int64_t> arrays{task.setting.array_job};
-  for (const JobRecord* job : state.jobs_of(task.files.stage, JobKind::array)) {
-    if (job->job) arrays.insert(*job->job);
-  }
-  std::vector<Shard> all;
-  for (const std::int64_t array : arrays) {
-    SLURMTUNE_TRY(auto shards,
-                  earlier_shards(task.files.directory.verdicts(task.files.stage), array, slice));
-    for (Shard& shard : shards) all.push_back(std::move(shard));
-  }
-  return all;
-}
-
 /// Rank 0 finds out whether there is anything to run, and opens the shard.
 Expected<std::optional<ShardWriter>> open_task(const ArrayTaskRequest& request, Task& task) {
   SLURMTUNE_CHECK(tell_journal(task.files, task.setting, request.slice));
   const auto verdicts = task.files.directory.verdicts(request.stage);
-  SLURMTUNE_TRY(const auto earlier, shards_of_slice(task, request.slice));
-  task.experiments = open_experiments(*task.files.manifest, request.slice, earlier);
-  if (task.experiments.empty() && earlier.empty()) return std::nullopt;
+  task.experiments = open_experiments(*task.files.manifest, request.slice, task.earlier);
+  if (task.experiments.empty() && task.earlier.empty()) return std::nullopt;
   SLURMTUNE_CHECK(
       watch_rules(task.files.input.spec.measure, task.files.manifest->experiments.front()));
   SLURMTUNE_TRY(

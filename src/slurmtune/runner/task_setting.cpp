@@ -72,6 +72,23 @@ Expected<TaskSetting> task_setting(const Environment& environment, const Manifes
   return setting;
 }
 
+TaskSetting bounded(TaskSetting setting, std::int64_t slice, const Manifest& manifest,
+                    const StudyBounds& bounds, std::span<const Shard> shards) {
+  const TaskLimit limit = task_limit({.array_job = setting.array_job,
+                                      .slice = slice,
+                                      .restart = setting.restart,
+                                      .started = setting.started,
+                                      .job_ends_by = setting.ends_by,
+                                      .walltime_s = manifest.task_walltime_s,
+                                      .has_budget = bounds.has_budget,
+                                      .window = bounds.window,
+                                      .deadline = bounds.deadline},
+                                     shards);
+  setting.ends_by = limit.ends_by;
+  setting.end_reason = limit.reason;
+  return setting;
+}
+
 std::optional<double> trial_seconds_left(const TaskSetting& setting, Instant now) {
   constexpr std::chrono::seconds end_margin{20};
   if (!setting.ends_by) return std::nullopt;

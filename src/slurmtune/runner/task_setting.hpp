@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "slurmtune/base/error.hpp"
@@ -11,6 +13,7 @@
 #include "slurmtune/input/site.hpp"
 #include "slurmtune/record/manifest.hpp"
 #include "slurmtune/runner/start/environment.hpp"
+#include "slurmtune/study/task_time.hpp"
 
 namespace slurmtune {
 
@@ -23,9 +26,10 @@ struct TaskSetting {
   bool in_slurm_job = false;
   std::vector<std::string> nodes;  ///< of the runner's ranks, in rank order
   int allocated_nodes = 1;
-  int gpus = 0;     ///< over all nodes
-  Instant started;  ///< of the task: node-seconds count from here
-  std::optional<Instant> ends_by;
+  int gpus = 0;                              ///< over all nodes
+  Instant started;                           ///< of the task: node-seconds count from here
+  std::optional<Instant> ends_by;            ///< of the job, or sooner: see `bounded`
+  std::string_view end_reason = end_by_job;  ///< what is over then: TaskEnd::reason
 };
 
 /// Reads the setting from the environment.
@@ -38,6 +42,19 @@ struct TaskSetting {
 [[nodiscard]] Expected<TaskSetting> task_setting(const Environment& environment,
                                                  const Manifest& manifest, const Site& site,
                                                  std::vector<std::string> nodes, Instant now);
+
+/// How a study bounds its tasks.
+struct StudyBounds {
+  std::optional<TimeWindow> window;
+  std::optional<Instant> deadline;
+  bool has_budget = false;
+};
+
+/// The setting with its end as the study bounds it: not after budget.window and the deadline, and
+/// under a budget no later than what earlier starts of the same task have left
+/// (study/task_time.hpp).
+[[nodiscard]] TaskSetting bounded(TaskSetting setting, std::int64_t slice, const Manifest& manifest,
+                                  const StudyBounds& bounds, std::span<const Shard> shards);
 
 /// Seconds in which a trial has to end, so that time is left to write what is left to write;
 /// nothing where the task has no end.

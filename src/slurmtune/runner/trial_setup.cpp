@@ -12,6 +12,7 @@
 #include "slurmtune/execute/cpu_affinity.hpp"
 #include "slurmtune/generate/trial.hpp"
 #include "slurmtune/runner/start/rendezvous.hpp"
+#include "slurmtune/runner/wall_clock.hpp"
 #include "slurmtune/study/files.hpp"
 
 namespace slurmtune {
@@ -148,6 +149,10 @@ Expected<TrialRun> set_up_trial(const TrialFrame& frame, const Experiment& exper
 
   TrialRun trial;
   SLURMTUNE_TRY(trial.rules, watch_rules(spec.measure, experiment));
+  if (frame.setting.end_reason != end_by_job) {
+    // Slurm ends a job by itself; nobody else minds the window and the budget.
+    trial.rules.ends_by_s = trial_seconds_left(frame.setting, wall_clock());
+  }
   SLURMTUNE_ASSERT(frame.files.manifest.has_value());
   trial.rules.hopeless_step_s = hopeless_step_s(spec, *frame.files.manifest, experiment);
   trial.log = stage / "logs" / (attempt_name(experiment) + ".log");

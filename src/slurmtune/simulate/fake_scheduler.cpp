@@ -270,6 +270,10 @@ const JobRequest& FakeScheduler::request_of(JobId job) const {
   return jobs_.at(job.number).request;
 }
 
+double FakeScheduler::billed_node_seconds(JobId job) const {
+  return jobs_.at(job.number).node_seconds;
+}
+
 std::vector<JobId> FakeScheduler::submitted() const {
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_) ids.push_back({id});

@@ -126,6 +126,9 @@ class FakeScheduler final : public Scheduler {
   [[nodiscard]] const JobRequest& request_of(JobId job) const;
   /// The ids of all jobs ever submitted, oldest first.
   [[nodiscard]] std::vector<JobId> submitted() const;
+  /// What the job is charged so far: nodes times the time that each start of each task held them;
+  /// of a script without `--exclusive` the share of the core that it takes.
+  [[nodiscard]] double billed_node_seconds(JobId job) const;
   /// Tasks that run now.
   [[nodiscard]] std::vector<FakeTask> running() const;
 
@@ -146,7 +149,8 @@ class FakeScheduler final : public Scheduler {
   struct Job {
     JobRequest request;
     FakeScript script;
-    std::vector<Task> tasks;  ///< one for a single job
+    std::vector<Task> tasks;    ///< one for a single job
+    double node_seconds = 0.0;  ///< billed for starts that are over
   };
   struct Node {
     int free_cpus = 0;

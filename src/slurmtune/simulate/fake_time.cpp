@@ -144,6 +144,9 @@ void FakeScheduler::end(const TaskKey& key, JobState ending) {
     Node& node = nodes_.at(name);
     node.free_cpus = job.script.exclusive ? options_.cpus_per_node : node.free_cpus + 1;
   }
+  const double held_s = std::chrono::duration<double>(clock_.now() - task.started).count();
+  job.node_seconds += held_s * static_cast<double>(task.nodes.size()) /
+                      (job.script.exclusive ? 1 : options_.cpus_per_node);
   task.phase = Phase::over;
   task.ending = ending;
   task.accounted = true;

@@ -6,10 +6,14 @@
 
 #include "slurmtune/study/decide_submit.hpp"
 #include "slurmtune/study/node_faults.hpp"
+#include "slurmtune/study/task_time.hpp"
 
 namespace slurmtune {
 
 namespace {
+
+/// Clocks of nodes and of the controller may differ by so much.
+constexpr std::chrono::minutes clock_difference{5};
 
 // --- What a decision entails ---
 
@@ -100,9 +104,17 @@ Step reduce_current(const StudyView& view, std::size_t stage) {
   return conclude(view, stage);
 }
 
+/// True if what is left of a stage is to be run in the next window, by jobs that `resume` submits.
+bool waits_for_window(const StudyView& view, std::size_t stage) {
+  return view.state.created.window && !view.deadline_near && view.live_jobs &&
+         is_cut_by_window(view.stages[stage]) && !is_given_up(view, stage) &&
+         !any_live(view, view.state.jobs_of(view.plan.stages[stage].name, JobKind::array));
+}
+
 Step reduce_up_to(const StudyView& view, std::size_t last) {
   const std::size_t current = current_stage(view);
   if (current > last || current >= view.stages.size()) return nothing();
+  if (waits_for_window(view, current)) return nothing();
   return reduce_current(view, current);
 }
 
@@ -128,7 +140,29 @@ Step go_by_steps(const StudyView& view, Instant now) {
 Step finish_all(const StudyView& view) {
   const std::size_t current = current_stage(view);
   if (current >= view.stages.size()) return nothing();
+  if (waits_for_window(view, current)) return view.reported ? nothing() : act(ReportSoFar{});
   return reduce_current(view, current);
+}
+
+/// A guard that was submitted for another deadline goes, and one for this deadline comes.
+Step renew_guard(const StudyView& view, Instant now) {
+  if (!view.live_jobs) return unavailable("the batch system cannot be asked for its jobs");
+  if (view.state.starter() != JobStarter::batch_system || !view.state.deadline) return nothing();
+  bool any = false;
+  for (const JobRecord* job : view.state.jobs_of({}, JobKind::guard)) {
+    if (!view.is_live(*job) || job->job == view.own_job) continue;
+    if (job->intended_at < view.state.deadline_since) return act(CancelJob{*job->job});
+    any = true;
+  }
+  if (any || view.live_jobs->empty()) return nothing();
+  SLURMTUNE_TRY(auto unsettled, settle_intent(view, now, Meanwhile::leave));
+  if (unsettled) return act(*std::move(unsettled));
+  return act(SubmitJob{.stage = {},
+                       .kind = JobKind::guard,
+                       .attempt = view.state.next_attempt({}, JobKind::guard),
+                       .first_slice = 0,
+                       .tasks = std::nullopt,
+                       .after_any = {}});
 }
 
 Step resume(const StudyView& view) {
@@ -170,7 +204,13 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
     return view.state.goes_by_steps() ? submit_training(view, now, Meanwhile::wait) : nothing();
   }
   if (view.state.cancelled || intent.role == Role::cancel) return cancel_all(view, now);
+  if (intent.role == Role::extend) return renew_guard(view, now);
   if (intent.role == Role::guard) {
+    // It was submitted for a deadline that was put off since.
+    if (view.state.deadline && now + clock_difference < *view.state.deadline - guard_margin &&
+        view.state.deadline_since != Instant()) {
+      return nothing();
+    }
     return act(FinishStudy{.decided = std::nullopt, .stop = Stop::deadline});
   }
   SLURMTUNE_TRY(auto entailed, complete_decisions(view));
@@ -187,7 +227,8 @@ Expected<std::optional<Action>> decide(const StudyView& view, const Intent& inte
       return intent.role == Role::submit ? submit_missing(view) : resume(view);
     }
     case Role::guard:
-    case Role::cancel: break;
+    case Role::cancel:
+    case Role::extend: break;
   }
   SLURMTUNE_ASSERT(false);
   return nothing();

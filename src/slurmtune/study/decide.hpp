@@ -20,6 +20,7 @@ enum class Role {
   guard,   ///< the deadline: end the study with what there is
   resume,  ///< reduce what can be, then submit what is missing
   cancel,  ///< end everything now
+  extend,  ///< the budget was changed: get a guard for the new deadline, in place of the old one
 };
 
 // --- Actions. Each is done by one process, and doing it twice changes nothing. ---
@@ -95,6 +96,10 @@ struct CancelJob {
 struct RecordCancelled {
   bool operator==(const RecordCancelled&) const = default;
 };
+/// Writes the result as it stands, of a study that waits to be resumed.
+struct ReportSoFar {
+  bool operator==(const ReportSoFar&) const = default;
+};
 /// Writes the result and everything derived from it, then journals `finished`.
 struct FinishStudy {
   std::optional<std::size_t> decided;  ///< the decision that holds the result; absent: as it stands
@@ -104,7 +109,7 @@ struct FinishStudy {
 
 using Action = std::variant<SubmitJob, LookUpJob, AwaitSubmitter, AwaitShards, ReduceStage,
                             RecordDecision, ReleaseStage, DropTasks, CancelJob, RecordCancelled,
-                            FinishStudy, RecordEndings, ExcludeNodes>;
+                            ReportSoFar, FinishStudy, RecordEndings, ExcludeNodes>;
 
 /// What this process came for.
 struct Intent {

@@ -10,6 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "slurmtune/study/spending.hpp"
+#include "slurmtune/study/task_time.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -75,7 +78,7 @@ std::set<std::int64_t> slices_of_live(const StudyView& view,
 /// True if a task ended only because its time was over before its work, and more time follows.
 bool is_cut_off(const StudyView& view, const Shard& shard) {
   if (!shard.end) return false;
-  if (shard.end->reason == "window") return true;
+  if (ended_by_window(shard)) return true;
   // The jobs of a chain are bounded in number.
   return view.state.created.submit == "one-job" && shard.end->reason != "done";
 }
@@ -83,13 +86,34 @@ bool is_cut_off(const StudyView& view, const Shard& shard) {
 std::int64_t attempts_at(const StudyView& view, const StageView& stage,
                          const std::vector<const JobRecord*>& arrays, std::int64_t slice) {
   return std::count_if(arrays.begin(), arrays.end(), [&](const JobRecord* array) {
-    // One that the controller forgot may never have begun.
-    if (array->lost || !covers(view, *array, slice)) return false;
+    // One that the controller forgot may never have begun, or was cancelled with the study.
+    const bool never_ran = array->lost || array->gone;
+    if (never_ran || !covers(view, *array, slice)) return false;
     return std::none_of(stage.shards.begin(), stage.shards.end(), [&](const Shard& shard) {
       return shard.start.slice == slice && shard.start.array_job == array->job &&
              is_cut_off(view, shard);
     });
   });
+}
+
+/// Of slices that ran before, leaves those that the budget holds once more: what was released was
+/// reserved for one time.
+void keep_affordable(const StudyView& view, std::size_t stage,
+                     const std::vector<const JobRecord*>& arrays,
+                     const std::set<std::int64_t>& live, std::vector<std::int64_t>& missing) {
+  const auto ran = [&](std::int64_t slice) {
+    return std::any_of(arrays.begin(), arrays.end(),
+                       [&](const JobRecord* array) { return covers(view, *array, slice); });
+  };
+  const auto within = tasks_within_budget(view, stage);
+  if (!within || std::none_of(missing.begin(), missing.end(), ran)) return;
+  const auto open = open_slices(view.stages[stage]);
+  std::int64_t left = *within;
+  for (const std::int64_t slice : open) {
+    const bool is_missing = std::binary_search(missing.begin(), missing.end(), slice);
+    if (is_missing ? !ran(slice) : live.contains(slice)) left -= 1;
+  }
+  std::erase_if(missing, [&](std::int64_t slice) { return ran(slice) && --left < 0; });
 }
 
 /// The array that a stage lacks next, if it lacks one: from the first slice that is missing, as
@@ -125,7 +149,7 @@ std::vector<std::int64_t> array_waits_for(const StudyView& view, const PlannedSt
 // --- Ways of submitting ---
 
 std::optional<SubmitJob> missing_guard(const StudyView& view) {
-  if (!view.state.created.deadline || view.deadline_near) return std::nullopt;
+  if (!view.state.deadline || view.deadline_near) return std::nullopt;
   if (live_job(view, {}, JobKind::guard) != nullptr) return std::nullopt;
   return single_job(view, {}, JobKind::guard, {});
 }
@@ -257,6 +281,7 @@ std::vector<std::int64_t> missing_slices(const StudyView& view, std::size_t stag
   }
   const auto live = slices_of_live(view, arrays);
   std::erase_if(slices, [&](std::int64_t slice) { return live.contains(slice); });
+  if (files.manifest) keep_affordable(view, stage, arrays, live, slices);
   return slices;
 }
 

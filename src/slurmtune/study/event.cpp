@@ -27,10 +27,19 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> event_nam
 
 // --- To JSON ---
 
+Json json_of(const TimeWindow& window) {
+  Json offsets = Json::array();
+  for (const UtcOffset& offset : window.offsets) {
+    offsets.push_back({{"from", format_instant(offset.from)}, {"ahead_s", offset.ahead.count()}});
+  }
+  return {{"hours", format_daily_hours(window.hours)}, {"utc_offsets", offsets}};
+}
+
 Json body_of(const StudyCreated& event) {
   Json json = {{"study", event.study.text}, {"name", event.name},     {"inputs", event.inputs},
                {"origin", event.origin},    {"submit", event.submit}, {"slurmtune", event.version}};
   if (event.deadline) json["deadline"] = format_instant(*event.deadline);
+  if (event.window) json["window"] = json_of(*event.window);
   return json;
 }
 Json body_of(const PlanMade& event) { return {{"sha256", event.sha256}}; }
@@ -63,7 +72,14 @@ Json body_of(const SlicesDropped& event) {
       {"stage", event.stage.text}, {"job", event.job}, {"first", event.first}, {"end", event.end}};
 }
 Json body_of(const Cancelled& event) { return {{"by", event.by}}; }
-Json body_of(const Extended& event) { return {{"max_node_hours", event.max_node_hours}}; }
+Json body_of(const Extended& event) {
+  Json json = Json::object();
+  put(json, "max_node_hours", event.max_node_hours);
+  put(json, "max_gpu_hours", event.max_gpu_hours);
+  put(json, "max_experiments", event.max_experiments);
+  if (event.deadline) json["deadline"] = format_instant(*event.deadline);
+  return json;
+}
 Json body_of(const Resumed& event) { return {{"by", event.by}}; }
 Json body_of(const Finished& event) {
   Json json = {{"stop", name_of(event.stop)}};
@@ -98,6 +114,29 @@ Json body_of(const Retried& event) {
 
 // --- From JSON: one reader an event, chosen by the type of an empty body ---
 
+Expected<UtcOffset> offset_from_json(const Json& json, std::string_view where) {
+  UtcOffset offset;
+  std::int64_t ahead_s = 0;
+  JsonFields fields(json, where);
+  fields.required("from", offset.from);
+  fields.required("ahead_s", ahead_s);
+  offset.ahead = std::chrono::seconds(ahead_s);
+  return fields.into(offset);
+}
+
+Expected<TimeWindow> window_from_json(const Json& json, std::string_view where) {
+  TimeWindow window;
+  std::string hours;
+  JsonFields fields(json, where);
+  fields.required("hours", hours);
+  fields.required("utc_offsets", window.offsets, offset_from_json);
+  const auto parsed = parse_daily_hours(hours);
+  fields.check(parsed.has_value(), "hours must be like 20:00-07:00");
+  fields.check(!window.offsets.empty(), "utc_offsets must not be empty");
+  if (parsed) window.hours = *parsed;
+  return fields.into(std::move(window));
+}
+
 void read(JsonFields& fields, StudyCreated& event) {
   fields.required("study", event.study);
   fields.required("name", event.name);
@@ -106,6 +145,7 @@ void read(JsonFields& fields, StudyCreated& event) {
   fields.required("submit", event.submit);
   fields.required("slurmtune", event.version);
   fields.optional("deadline", event.deadline);
+  fields.optional("window", event.window, window_from_json);
 }
 void read(JsonFields& fields, PlanMade& event) { fields.required("sha256", event.sha256); }
 void read(JsonFields& fields, SubmitIntended& event) {
@@ -144,7 +184,10 @@ void read(JsonFields& fields, SlicesDropped& event) {
 }
 void read(JsonFields& fields, Cancelled& event) { fields.required("by", event.by); }
 void read(JsonFields& fields, Extended& event) {
-  fields.required("max_node_hours", event.max_node_hours);
+  fields.optional("max_node_hours", event.max_node_hours);
+  fields.optional("max_gpu_hours", event.max_gpu_hours);
+  fields.optional("max_experiments", event.max_experiments);
+  fields.optional("deadline", event.deadline);
 }
 void read(JsonFields& fields, Resumed& event) { fields.required("by", event.by); }
 void read(JsonFields& fields, Finished& event) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "slurmtune/base/instant.hpp"
+#include "slurmtune/base/time_window.hpp"
 #include "slurmtune/record/decision.hpp"
 #include "slurmtune/record/ids.hpp"
 #include "slurmtune/study/endings.hpp"
@@ -31,8 +32,9 @@ struct StudyCreated {
   std::string inputs;  ///< `sha256:…`
   std::string origin;  ///< absolute directory of the user's study.toml
   std::string submit;  ///< the way it was submitted: graph, one-job, allocation, scripts, local
-  std::optional<Instant> deadline;  ///< budget.finish_by, frozen as UTC
-  std::string version;              ///< of slurmtune
+  std::optional<Instant> deadline;     ///< budget.finish_by, frozen as UTC
+  std::optional<TimeWindow> window{};  ///< budget.window, with the offsets of the submitter's zone
+  std::string version;                 ///< of slurmtune
   bool operator==(const StudyCreated&) const = default;
 };
 struct PlanMade {
@@ -104,8 +106,12 @@ struct Cancelled {
   std::string by;
   bool operator==(const Cancelled&) const = default;
 };
+/// The user changed the budget; what is absent stays as it is.
 struct Extended {
-  double max_node_hours = 0;
+  std::optional<double> max_node_hours{};
+  std::optional<double> max_gpu_hours{};
+  std::optional<std::int64_t> max_experiments{};
+  std::optional<Instant> deadline{};
   bool operator==(const Extended&) const = default;
 };
 struct Resumed {

@@ -21,11 +21,13 @@ JobRecord& job_named(StudyState& state, const std::string& name) {
 /// Applies one event; each overload moves only what its event is about.
 struct Fold {
   StudyState& state;
+  StageName& last_decided;
   Instant at;
 
   void operator()(const StudyCreated& event) const {
     state.created = event;
     state.created_at = at;
+    state.deadline = event.deadline;
   }
   void operator()(const PlanMade& /*event*/) const {}
   void operator()(const SubmitIntended& event) const {
@@ -56,7 +58,10 @@ struct Fold {
     job.lost = false;
   }
   void operator()(const SubmitLost& event) const { job_named(state, event.name).lost = true; }
-  void operator()(const Decided& event) const { state.decided.insert(event.stage); }
+  void operator()(const Decided& event) const {
+    state.decided.insert(event.stage);
+    last_decided = event.stage;
+  }
   void operator()(const Released& event) const { state.released[event.stage] = event.slices; }
   void operator()(const SlicesDropped& event) const {
     state.dropped.insert({event.job, event.first});
@@ -68,7 +73,18 @@ struct Fold {
     state.excluded_nodes.insert(event.nodes.begin(), event.nodes.end());
   }
   void operator()(const Cancelled& /*event*/) const { state.cancelled = true; }
-  void operator()(const Extended& /*event*/) const {}
+  void operator()(const Extended& event) const {
+    Extended& known = state.extension;
+    if (event.max_node_hours) known.max_node_hours = event.max_node_hours;
+    if (event.max_gpu_hours) known.max_gpu_hours = event.max_gpu_hours;
+    if (event.max_experiments) known.max_experiments = event.max_experiments;
+    if (event.deadline) {
+      known.deadline = event.deadline;
+      state.deadline = event.deadline;
+      state.deadline_since = at;
+    }
+    if (state.finished && may_be_extended(*state.finished)) reopen();
+  }
   void operator()(const Resumed& /*event*/) const {}
   void operator()(const Finished& event) const { state.finished = event; }
   void operator()(const Retried& event) const {
@@ -85,9 +101,22 @@ struct Fold {
     state.training->ended = at;
     state.training->exit_code = event.exit_code;
   }
+
+  /// Takes the end back: the decision for it, if there was one, is to be made again, and the jobs
+  /// that were there are not.
+  void reopen() const {
+    state.finished.reset();
+    state.ends_taken_back += 1;
+    state.decided.erase(last_decided);
+    for (JobRecord& job : state.jobs) job.gone = true;
+  }
 };
 
 }  // namespace
+
+bool may_be_extended(const Finished& finished) {
+  return finished.stop == Stop::budget || finished.stop == Stop::deadline;
+}
 
 JobStarter StudyState::starter() const {
   for (const std::string_view mode : {"local", "allocation", "one-job"}) {
@@ -123,8 +152,9 @@ Expected<StudyState> fold(std::span<const Event> events) {
     return corrupt_data("the journal does not begin with study_created; is this a study?");
   }
   StudyState state;
+  StageName last_decided;
   for (const Event& event : events) {
-    std::visit(Fold{state, event.at}, event.body);
+    std::visit(Fold{state, last_decided, event.at}, event.body);
     state.last_event = event.number;
   }
   return state;

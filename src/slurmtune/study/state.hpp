@@ -25,6 +25,7 @@ struct JobRecord {
   std::optional<std::int64_t> tasks;  ///< absent: a single job
   std::optional<std::int64_t> job;    ///< absent: intended only
   bool lost = false;                  ///< the batch system knew no job of that name, or forgot it
+  bool gone = false;                  ///< cancelled when the study ended, which was then extended
   std::string by;                     ///< who intended it, `host:pid`
   Instant intended_at;
 
@@ -61,8 +62,14 @@ struct StudyState {
   std::set<std::string> excluded_nodes;  ///< that failed, and that no job may get any more
   bool cancelled = false;
   std::optional<Finished> finished;
-  std::set<RetriedTry> retried;            ///< tries that count no more
-  std::map<StageName, Next> reopened;      ///< stage -> what follows it in place of the end
+  std::set<RetriedTry> retried;        ///< tries that count no more
+  std::map<StageName, Next> reopened;  ///< stage -> what follows it in place of the end
+  Extended extension;                  ///< what all `extended` say together
+  std::optional<Instant> deadline;     ///< as it was created with, or extended
+  Instant deadline_since;              ///< when that deadline was set by an extension
+  /// How often the study had ended for want of budget or time and was extended; what it decides
+  /// then stands beside what was decided before.
+  int ends_taken_back = 0;
   std::optional<TrainingRecord> training;  ///< mode = "run", once it has begun
 
   bool operator==(const StudyState&) const = default;
@@ -79,6 +86,9 @@ struct StudyState {
   /// The attempt that the next job of this stage and kind would be.
   [[nodiscard]] int next_attempt(const StageName& stage, JobKind kind) const;
 };
+
+/// True if a study that ended so goes on with more budget or time.
+[[nodiscard]] bool may_be_extended(const Finished& finished);
 
 /// Folds a journal. Errors: corrupt_data if it does not begin with study_created.
 [[nodiscard]] Expected<StudyState> fold(std::span<const Event> events);

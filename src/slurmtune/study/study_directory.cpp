@@ -65,12 +65,19 @@ Expected<std::optional<Manifest>> StudyDirectory::read_manifest(const StageName&
   return manifest;
 }
 
-Expected<std::optional<Decision>> StudyDirectory::read_decision(const StageName& name) const {
-  const auto path = decision_path(name);
-  if (!file_exists(path)) return std::nullopt;
-  SLURMTUNE_TRY(const std::string text, read_file(path));
-  SLURMTUNE_TRY(Decision decision, parse_decision(text, path.string()));
-  return decision;
+Expected<std::optional<StudyDirectory::FoundDecision>> StudyDirectory::read_decision(
+    const StageName& name, int reopened) const {
+  for (int time = reopened; time >= 0; --time) {
+    const auto path = decision_path(name, time);
+    if (!file_exists(path)) continue;
+    SLURMTUNE_TRY(const std::string text, read_file(path));
+    SLURMTUNE_TRY(Decision decision, parse_decision(text, path.string()));
+    const bool taken_back =
+        time < reopened && decision.stop && may_be_extended({*decision.stop, std::nullopt});
+    if (taken_back) return std::nullopt;
+    return FoundDecision{std::move(decision), path};
+  }
+  return std::nullopt;
 }
 
 Expected<std::vector<Shard>> StudyDirectory::read_shards(const StageName& name,

@@ -56,8 +56,10 @@ class StudyDirectory {
                                                     std::string_view sha256) const {
     return stage(name) / ("proposed-" + std::string(sha256.substr(0, 16)) + ".jsonl");
   }
-  [[nodiscard]] std::filesystem::path decision_path(const StageName& name) const {
-    return stage(name) / "decision.json";
+  /// `decision.json`; `decision-<n>.json` of what was decided after the n-th reopening.
+  [[nodiscard]] std::filesystem::path decision_path(const StageName& name, int reopened = 0) const {
+    return stage(name) / (reopened == 0 ? std::string("decision.json")
+                                        : "decision-" + std::to_string(reopened) + ".json");
   }
   [[nodiscard]] std::filesystem::path verdicts(const StageName& name) const {
     return stage(name) / "verdicts";
@@ -71,7 +73,14 @@ class StudyDirectory {
   [[nodiscard]] Expected<Plan> read_plan() const;
   /// Absent while it is not published.
   [[nodiscard]] Expected<std::optional<Manifest>> read_manifest(const StageName& name) const;
-  [[nodiscard]] Expected<std::optional<Decision>> read_decision(const StageName& name) const;
+  /// The last decision of a stage, and where it stands. One that ended the study for want of budget
+  /// or time does not count once the study was reopened: StudyState::ends_taken_back.
+  struct FoundDecision {
+    Decision decision;
+    std::filesystem::path path;
+  };
+  [[nodiscard]] Expected<std::optional<FoundDecision>> read_decision(const StageName& name,
+                                                                     int reopened) const;
 
   /// All verdict shards of a stage, by name. Names that `jobs` let expect are opened even if the
   /// (cached) directory listing does not show them, unless their slice is done. Those in `ended`

@@ -8,6 +8,7 @@
 
 #include "slurmtune/model/history.hpp"
 #include "slurmtune/study/endings.hpp"
+#include "slurmtune/study/task_time.hpp"
 
 namespace slurmtune {
 
@@ -168,6 +169,7 @@ std::vector<std::int64_t> open_slices(const StageView& stage) {
   std::set<std::int64_t> ended;
   for (const Shard& shard : stage.shards) {
     for (const Verdict& verdict : shard.verdicts) {
+      if (ended_by_window(shard) && !rule_of(verdict.outcome).counts_as_tried) continue;
       judged.insert({verdict.experiment, verdict.attempt});
     }
     if (shard.end && shard.end->reason == "done") ended.insert(shard.start.slice);
@@ -241,18 +243,16 @@ NewEndings new_endings(const StudyView& view, std::size_t stage) {
   return found;
 }
 
-std::int64_t spent_node_seconds(const StudyView& view) {
-  std::int64_t spent = 0;
-  for (const StageView& stage : view.stages) {
+bool is_cut_by_window(const StageView& stage) {
+  const auto open = open_slices(stage);
+  return std::any_of(open.begin(), open.end(), [&](std::int64_t slice) {
+    const Shard* last = nullptr;
     for (const Shard& shard : stage.shards) {
-      if (shard.end) {
-        spent += shard.end->node_seconds;
-      } else if (stage.manifest) {
-        spent += stage.manifest->task_walltime_s * shard.start.allocated_nodes;
-      }
+      if (shard.start.slice != slice) continue;
+      if (last == nullptr || last->start.at <= shard.start.at) last = &shard;
     }
-  }
-  return spent;
+    return last != nullptr && ended_by_window(*last);
+  });
 }
 
 }  // namespace slurmtune

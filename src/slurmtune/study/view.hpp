@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@ namespace slurmtune {
 struct StageView {
   std::optional<Manifest> manifest;
   std::optional<Decision> decision;
+  std::filesystem::path decision_path;  ///< where `decision` stands
   std::vector<Shard> shards;
 };
 
@@ -39,6 +41,7 @@ struct StudyView {
   /// True if whoever intended a submission is known to be dead (same host, no such process).
   bool submitter_is_dead = false;
   bool deadline_near = false;           ///< no further stage can end before the deadline
+  bool reported = false;                ///< the result so far was written by this process
   std::optional<std::int64_t> own_job;  ///< the job that this process runs in
   /// Another job goes on once the time of this one is over (submit = "one-job", in several jobs).
   bool time_follows = false;
@@ -64,6 +67,7 @@ void reopen_decisions(StudyView& view);
 [[nodiscard]] std::size_t current_stage(const StudyView& view);
 
 /// Slices of a stage that neither ended nor have verdicts for all of their experiments, sorted.
+/// What the end of the window kept a task from running, or cut off, has no verdict.
 [[nodiscard]] std::vector<std::int64_t> open_slices(const StageView& stage);
 
 /// Manifests and verdicts of the stages up to and including `last`, those that have a manifest.
@@ -85,7 +89,13 @@ struct NewEndings {
 };
 [[nodiscard]] NewEndings new_endings(const StudyView& view, std::size_t stage);
 
-/// Node-seconds of all tasks so far. A task without task_end is charged to its limit.
+/// Node-seconds of all tasks so far. A task without task_end is charged to its limit. Under a
+/// budget so is one that left no shard at all, once its array is over: it may have hung before it
+/// could write a line. Needs `live_jobs` for that.
 [[nodiscard]] std::int64_t spent_node_seconds(const StudyView& view);
+
+/// True if the tasks of a stage that are left wait for the next window: those that ran last were
+/// ended by it.
+[[nodiscard]] bool is_cut_by_window(const StageView& stage);
 
 }  // namespace slurmtune

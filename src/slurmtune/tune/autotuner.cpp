@@ -7,10 +7,13 @@
 #include <fmt/ranges.h>
 
 #include "slurmtune/base/hash.hpp"
+#include "slurmtune/plan/budget.hpp"
 #include "slurmtune/report/outputs.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/node_faults.hpp"
 #include "slurmtune/study/register_job.hpp"
+#include "slurmtune/study/spending.hpp"
+#include "slurmtune/study/task_time.hpp"
 #include "slurmtune/tune/job_requests.hpp"
 
 namespace slurmtune {
@@ -53,6 +56,7 @@ Expected<StudyState> Autotuner::advance(const Intent& intent) {
   silence_.clear();
   const bool ends_it = intent.role == Role::cancel || intent.role == Role::guard;
   absence_ = ends_it ? Absence::believed : Absence::doubted;
+  reported_ = false;
   for (int i = 0; i < actions_max; ++i) {
     SLURMTUNE_TRY(const StudyView view, see(Queue::ask));
     const auto decided = decide(view, intent, world_.now());
@@ -104,26 +108,27 @@ Expected<StudyView> Autotuner::see(Queue queue) {
   SLURMTUNE_TRY(const auto events, journal_.read());
   SLURMTUNE_TRY(view.state, fold(events));
   view.plan = plan_;
+  view.plan.budget_node_seconds = budget_node_seconds(with_extension(input_, view.state.extension));
   for (const PlannedStage& stage : plan_.stages) {
     StageView& files = view.stages.emplace_back();
     SLURMTUNE_TRY(files.manifest, directory_.read_manifest(stage.name));
-    SLURMTUNE_TRY(files.decision, directory_.read_decision(stage.name));
+    SLURMTUNE_TRY(auto found, directory_.read_decision(stage.name, view.state.ends_taken_back));
+    if (found) {
+      files.decision = std::move(found->decision);
+      files.decision_path = std::move(found->path);
+    }
     if (!files.manifest) continue;
     const auto jobs = view.state.jobs_of(stage.name, JobKind::array);
     SLURMTUNE_TRY(files.shards, directory_.read_shards(stage.name, jobs, &ended_shards_));
   }
   reopen_decisions(view);
   view.settled = settled_;
+  view.reported = reported_;
   view.own_job = world_.own_job;
   view.time_follows = world_.time_follows;
   const JobRecord* intent = view.state.open_intent();
   view.submitter_is_dead = intent != nullptr && world_.is_dead && world_.is_dead(intent->by);
-  if (view.state.created.deadline) {
-    const std::size_t current = current_stage(view);
-    const std::size_t next = std::min(current + 1, plan_.stages.size() - 1);
-    const std::chrono::seconds needed(plan_.stages[next].task_walltime_s);
-    view.deadline_near = world_.now() + needed + guard_margin > *view.state.created.deadline;
-  }
+  view.deadline_near = is_deadline_near(view);
   if (queue == Queue::ask) {
     SLURMTUNE_CHECK(ask_queue(view));
     const auto faulty = faulty_nodes(view);
@@ -144,8 +149,18 @@ Expected<Journal::Append> Autotuner::append(const StudyView& view, EventBody bod
   return journal_.append(view.state.last_event + 1, world_.now(), std::move(body));
 }
 
+bool Autotuner::is_deadline_near(const StudyView& view) const {
+  if (!view.state.deadline) return false;
+  const std::size_t next = std::min(current_stage(view) + 1, plan_.stages.size() - 1);
+  const std::chrono::seconds needed(plan_.stages[next].task_walltime_s);
+  const auto& window = view.state.created.window;
+  const Instant begin = window ? window->begin_for(world_.now(), needed) : world_.now();
+  return begin + needed + guard_margin > *view.state.deadline;
+}
+
 Spending Autotuner::spending_of(const StudyView& view) const {
   return {.node_seconds = spent_node_seconds(view),
+          .overhead_node_seconds = overhead_node_seconds(view),
           .deadline_passed = view.deadline_near,
           .cancelled = view.state.cancelled};
 }
@@ -157,7 +172,8 @@ void Autotuner::say(const std::string& line) const {
 // --- Actions ---
 
 Expected<void> Autotuner::act(const StudyView& view, const SubmitJob& action) {
-  SLURMTUNE_TRY(JobRequest request, prepare_job(directory_, input_, plan_, view.state, action));
+  SLURMTUNE_TRY(JobRequest request,
+                prepare_job(directory_, input_, plan_, view.state, action, world_.now()));
   if (request.begin && *request.begin <= world_.now()) request.begin.reset();
   SubmitIntended intent{.stage = action.stage,
                         .kind = action.kind,
@@ -248,8 +264,9 @@ Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) 
 Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) {
   const StageName& name = plan_.stages[action.stage].name;
   const auto history = history_with_losses(view, action.stage);
+  const StudyInput input = with_extension(input_, view.state.extension);
   SLURMTUNE_TRY(const Reduction reduction,
-                ResultAnalyzer(input_, plan_).reduce(history, spending_of(view)));
+                ResultAnalyzer(input, view.plan).reduce(history, spending_of(view)));
   // The proposal is there before the decision that names it; the decision is the point of no
   // return, and the first one wins: another reducer may have seen other verdicts.
   if (reduction.next) {
@@ -261,7 +278,8 @@ Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) 
         directory_.proposal_path(next, reduction.decision.next.manifest_sha256), bytes));
   }
   SLURMTUNE_TRY(const std::string text, render_decision(reduction.decision));
-  SLURMTUNE_TRY(const Published published, publish_file(directory_.decision_path(name), text));
+  SLURMTUNE_TRY(const Published published,
+                publish_file(directory_.decision_path(name, view.state.ends_taken_back), text));
   if (published == Published::before_different) {
     say(fmt::format("{}: another reducer decided first; its decision stands", name.text));
   }
@@ -270,7 +288,7 @@ Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) 
 
 Expected<void> Autotuner::act(const StudyView& view, const RecordDecision& action) {
   const StageName& name = plan_.stages[action.stage].name;
-  SLURMTUNE_TRY(const std::string text, read_file(directory_.decision_path(name)));
+  SLURMTUNE_TRY(const std::string text, read_file(view.stages[action.stage].decision_path));
   SLURMTUNE_CHECK(append(view, Decided{name, sha256_hex(text)}));
   const Next& next = view.stages[action.stage].decision->next;
   say(next.action == NextAction::finish
@@ -345,13 +363,29 @@ Expected<void> Autotuner::act(const StudyView& view, const ExcludeNodes& action)
   return {};
 }
 
+TuningResult Autotuner::result_so_far(const StudyView& view, Stop stop) const {
+  const auto history = history_of(view, plan_.stages.size() - 1);
+  return ResultAnalyzer(input_, view.plan).result(history, spending_of(view), stop);
+}
+
+Expected<void> Autotuner::act(const StudyView& view, const ReportSoFar& /*action*/) {
+  // The window ends by itself what a deadline ends for good.
+  const TuningResult result = result_so_far(view, Stop::deadline);
+  SLURMTUNE_CHECK(write_outputs(directory_, input_, plan_, view, result));
+  reported_ = true;
+  say(
+      fmt::format("partly finished: what did not fit into the window goes on in the next one with: "
+                  "slurmtune resume {}",
+                  directory_.root().string()));
+  return {};
+}
+
 Expected<void> Autotuner::act(const StudyView& view, const FinishStudy& action) {
   TuningResult result;
   if (action.decided) {
     result = *view.stages[*action.decided].decision->result;
   } else {
-    const auto history = history_of(view, plan_.stages.size() - 1);
-    result = ResultAnalyzer(input_, plan_).result(history, spending_of(view), action.stop);
+    result = result_so_far(view, action.stop);
   }
   SLURMTUNE_CHECK(write_outputs(directory_, input_, plan_, view, result));
   Finished event{.stop = result.stop, .best = std::nullopt};

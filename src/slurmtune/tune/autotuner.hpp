@@ -65,6 +65,7 @@ class Autotuner {
   [[nodiscard]] Expected<void> act(const StudyView& view, const DropTasks& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const CancelJob& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const RecordCancelled& action);
+  [[nodiscard]] Expected<void> act(const StudyView& view, const ReportSoFar& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const FinishStudy& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const RecordEndings& action);
   [[nodiscard]] Expected<void> act(const StudyView& view, const ExcludeNodes& action);
@@ -83,6 +84,8 @@ class Autotuner {
   /// Asks accounting for endings that the queue does not tell, once a job.
   void ask_accounting(const StudyView& view);
   void take(const StudyView& view, const std::vector<JobReport>& reports);
+  [[nodiscard]] bool is_deadline_near(const StudyView& view) const;
+  [[nodiscard]] TuningResult result_so_far(const StudyView& view, Stop stop) const;
   void say(const std::string& line) const;
 
   StudyDirectory directory_;
@@ -107,6 +110,7 @@ class Autotuner {
   std::string silence_;  ///< why `advance` got no answer of the batch system; "" = it did
   bool asked_for_nodes_ = false;
   std::optional<std::int64_t> nodes_there_;
+  bool reported_ = false;
 };
 
 }  // namespace slurmtune

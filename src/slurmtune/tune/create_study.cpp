@@ -172,8 +172,11 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
                        .origin = study.origin.string(),
                        .submit = std::string(name_of(study.submit)),
                        .deadline = std::nullopt,
+                       .window = std::nullopt,
                        .version = std::string(version())};
   SLURMTUNE_TRY(created.deadline, deadline_of(study.input.spec, now));
+  if (study.input.spec.budget.window)
+    created.window = window_from(*study.input.spec.budget.window, now);
   if (!fs::is_directory(place.parent_path(), code) ||
       ::access(place.parent_path().c_str(), W_OK) != 0) {
     return invalid_input(fmt::format(

@@ -21,7 +21,37 @@ bool read_clock(std::string_view text, int& hour, int& minute) {
          minute >= 0 && minute < 60;
 }
 
+/// How far this host's clock on the wall is ahead of UTC then.
+std::chrono::seconds ahead_of_utc(std::time_t at) {
+  std::tm local{};
+  ::localtime_r(&at, &local);
+  return std::chrono::seconds(local.tm_gmtoff);
+}
+
+/// The second in (low, high] from which on another offset than at `low` holds.
+std::time_t change_between(std::time_t low, std::time_t high) {
+  const auto before = ahead_of_utc(low);
+  while (high - low > 1) {
+    const std::time_t middle = low + (high - low) / 2;
+    (ahead_of_utc(middle) == before ? low : high) = middle;
+  }
+  return high;
+}
+
 }  // namespace
+
+TimeWindow window_from(const DailyHours& hours, Instant now) {
+  constexpr int days_known = 731;
+  constexpr std::time_t day_s = 86'400;
+  std::time_t at = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  TimeWindow window{hours, {{Instant(std::chrono::seconds(at)), ahead_of_utc(at)}}};
+  for (int day = 0; day < days_known; ++day, at += day_s) {
+    if (ahead_of_utc(at + day_s) == ahead_of_utc(at)) continue;
+    const std::time_t change = change_between(at, at + day_s);
+    window.offsets.push_back({Instant(std::chrono::seconds(change)), ahead_of_utc(change)});
+  }
+  return window;
+}
 
 Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
   int hour = 0;
@@ -29,8 +59,7 @@ Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
   if (!read_clock(finish_by, hour, minute)) {
     SLURMTUNE_TRY(const Instant at, parse_instant(finish_by));
     if (at <= now) {
-      return invalid_input(
-          fmt::format("[budget] finish_by = \"{}\" is past; name a time to come", finish_by));
+      return invalid_input(fmt::format("{} is past; name a time to come", finish_by));
     }
     return at;
   }
@@ -55,9 +84,9 @@ Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now)
   if (spec.budget.finish_by.empty()) return std::nullopt;
   const auto deadline = deadline_of(spec.budget.finish_by, now);
   if (deadline) return *deadline;
-  return tl::unexpected(Error{
-      deadline.error().kind,
-      fmt::format("{}:{}: {}", spec.path, spec.budget.finish_by_line, deadline.error().message)});
+  return tl::unexpected(Error{deadline.error().kind,
+                              fmt::format("{}:{}: budget.finish_by: {}", spec.path,
+                                          spec.budget.finish_by_line, deadline.error().message)});
 }
 
 }  // namespace slurmtune

@@ -6,6 +6,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
+#include "slurmtune/base/time_window.hpp"
 #include "slurmtune/input/study_spec.hpp"
 
 namespace slurmtune {
@@ -16,5 +17,8 @@ namespace slurmtune {
 
 /// The same of a study; nothing if it has no finish_by. Errors name the line.
 [[nodiscard]] Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now);
+
+/// Daily hours as windows in UTC: with the offsets of this host's time zone, now and for two years.
+[[nodiscard]] TimeWindow window_from(const DailyHours& hours, Instant now);
 
 }  // namespace slurmtune

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/tune/job_requests.hpp"
 
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "slurmtune/execute/job_script.hpp"
 #include "slurmtune/study/files.hpp"
+#include "slurmtune/study/task_time.hpp"
 #include "slurmtune/tune/begin_time.hpp"
 
 namespace slurmtune {
@@ -55,8 +58,8 @@ std::string excluded_nodes(const StudyInput& input, const StudyState& state) {
 }
 
 Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInput& input,
-                                 const Plan& plan, const StudyState& state,
-                                 const SubmitJob& action) {
+                                 const Plan& plan, const StudyState& state, const SubmitJob& action,
+                                 Instant now) {
   SLURMTUNE_TRY(const JobScript script,
                 job_script_of(directory, input, plan, state.created, action));
   SLURMTUNE_TRY(const std::string text, render_job_script(script));
@@ -80,8 +83,14 @@ Expected<JobRequest> prepare_job(const StudyDirectory& directory, const StudyInp
   if (is_first && !input.site.begin.empty()) {
     SLURMTUNE_TRY(request.begin, begin_time(input.site.begin, state.created_at));
   }
-  if (action.kind == JobKind::guard && state.created.deadline) {
-    request.begin = *state.created.deadline - guard_margin;
+  if (action.kind == JobKind::guard && state.deadline) {
+    request.begin = *state.deadline - guard_margin;
+  }
+  if (action.kind == JobKind::array && state.created.window) {
+    const std::chrono::seconds needed(plan.stages[*plan.index_of(action.stage)].task_walltime_s);
+    const Instant earliest = std::max(now, request.begin.value_or(now));
+    const Instant begin = state.created.window->begin_for(earliest, needed);
+    if (begin > now) request.begin = begin;
   }
   return request;
 }

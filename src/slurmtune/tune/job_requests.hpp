@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
-
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/execute/job_script.hpp"
 #include "slurmtune/input/study_input.hpp"
@@ -13,18 +11,16 @@
 
 namespace slurmtune {
 
-/// How long before the deadline the guard begins.
-inline constexpr std::chrono::minutes guard_margin{15};
-
 /// Directories that the jobs of a stage write into.
 [[nodiscard]] Expected<void> make_stage_directories(const StudyDirectory& directory,
                                                     const StageName& stage);
 
 /// Renders the job script of an action, puts it in its place (doing it twice changes nothing) and
-/// makes the request for the batch system.
+/// makes the request for the batch system. `now` tells when trials may begin (budget.window).
 [[nodiscard]] Expected<JobRequest> prepare_job(const StudyDirectory& directory,
                                                const StudyInput& input, const Plan& plan,
-                                               const StudyState& state, const SubmitJob& action);
+                                               const StudyState& state, const SubmitJob& action,
+                                               Instant now);
 
 /// The nodes that jobs leave out, the site's and those that failed, as Slurm wants them; "" if the
 /// study has excluded none of its own.

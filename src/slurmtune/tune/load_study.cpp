@@ -239,6 +239,14 @@ Expected<LoadedStudy> load_study(const std::filesystem::path& study_toml,
   if (!model.note.empty()) study.input.spec.notes.push_back(std::move(model.note));
   const bool is_submitted =
       study.submit != SubmitMode::local && study.submit != SubmitMode::allocation;
+  const BudgetSpec& budget = study.input.spec.budget;
+  if (!is_submitted && budget.window) {
+    return invalid_input(fmt::format(
+        "{}:{}: budget.window is for jobs that wait in a queue, but this study runs at once ({}); "
+        "take it out, or submit the study",
+        study.input.spec.path, budget.window_line,
+        study.submit == SubmitMode::local ? "on this machine" : "in the allocation"));
+  }
   if (is_submitted && study.input.unanswered) return invalid_input(*study.input.unanswered);
   return study;
 }

@@ -37,6 +37,16 @@ Expected<std::vector<JobId>> live_whole_jobs(const StudyState& state, TuningExec
   return live;
 }
 
+/// The site of such a study: no job is longer than its window.
+Site site_within_window(const StudyInput& input) {
+  Site site = input.site;
+  if (const auto& window = input.spec.budget.window) {
+    site.walltime_max_s =
+        std::min<std::int64_t>(site.walltime_max_s, std::chrono::seconds(window->length()).count());
+  }
+  return site;
+}
+
 /// The script of that job: the plan's worst case, one stage after another.
 JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& input,
                            const Plan& plan, const StudyCreated& created) {
@@ -50,7 +60,7 @@ JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& in
   script.job_name = job_name(plan.study, {}, JobKind::whole, 0);
   script.nodes_per_task = input.spec.nodes_per_task();
   script.processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
-  script.walltime = std::chrono::seconds(whole_jobs(plan, input.site).walltime_s);
+  script.walltime = std::chrono::seconds(whole_jobs(plan, site_within_window(input)).walltime_s);
   return script;
 }
 
@@ -73,7 +83,7 @@ Expected<WholeStudy> look_at(const StudyDirectory& directory, TuningExecutor& ex
   study.known =
       std::count_if(study.state.jobs.begin(), study.state.jobs.end(),
                     [](const JobRecord& job) { return job.kind == JobKind::whole && job.job; });
-  study.needed = whole_jobs(study.plan, study.input.site);
+  study.needed = whole_jobs(study.plan, site_within_window(study.input));
   return study;
 }
 
@@ -103,6 +113,12 @@ Expected<Submission> submit_next(const StudyDirectory& directory, TuningExecutor
   if (!before && !study.input.site.begin.empty()) {
     SLURMTUNE_TRY(request.begin, begin_time(study.input.site.begin, state.created_at));
     if (*request.begin <= world.now()) request.begin.reset();
+  }
+  if (const auto& window = state.created.window) {
+    const Instant now = world.now();
+    const Instant begin =
+        window->begin_for(std::max(now, request.begin.value_or(now)), script.walltime);
+    if (begin > now) request.begin = begin;
   }
   // Its name makes a second submission of the same attempt find the first one.
   SLURMTUNE_TRY(const auto found, executor.find(request.name));
@@ -154,7 +170,7 @@ Expected<std::optional<std::int64_t>> follow_whole_job(const StudyDirectory& dir
   if (!world.own_job) return std::nullopt;
   SLURMTUNE_TRY(const StudyInput input, directory.read_input());
   SLURMTUNE_TRY(const Plan plan, directory.read_plan());
-  if (whole_jobs(plan, input.site).jobs_max <= 1) return std::nullopt;
+  if (whole_jobs(plan, site_within_window(input)).jobs_max <= 1) return std::nullopt;
   // Submitted by hand, it is known to nobody.
   SLURMTUNE_CHECK(register_own_job(directory, world.now,
                                    {.stage = {},

@@ -9,6 +9,7 @@
 #include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/tune/job_requests.hpp"
+#include "slurmtune/tune/world.hpp"
 
 namespace slurmtune {
 
@@ -32,7 +33,8 @@ class ScriptLines {
       : directory_(directory), input_(input), plan_(plan), state_(state) {}
 
   Expected<void> add(const SubmitJob& job, const std::string& variable, const std::string& after) {
-    SLURMTUNE_TRY(const JobRequest request, prepare_job(directory_, input_, plan_, state_, job));
+    SLURMTUNE_TRY(const JobRequest request,
+                  prepare_job(directory_, input_, plan_, state_, job, real_world().now()));
     std::string line = fmt::format("{}=$(sbatch --parsable", variable);
     if (request.array_tasks) {
       line += fmt::format(" --array=0-{}", *request.array_tasks - 1);
@@ -91,7 +93,7 @@ Expected<std::vector<std::string>> write_scripts(const StudyDirectory& directory
   SLURMTUNE_TRY(const StudyState state, fold(events));
 
   ScriptLines lines(directory, input, plan, state);
-  if (state.created.deadline) {
+  if (state.deadline) {
     SLURMTUNE_CHECK(lines.add(job_of({}, JobKind::guard), "guard", ""));
   }
   std::string after;  // what the next job waits for

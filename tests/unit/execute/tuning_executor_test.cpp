@@ -237,3 +237,24 @@ TEST_CASE("TuningExecutor: patience is one for all questions, until there is an 
   bench.now += 1h;
   CHECK(bench.executor->report(one));
 }
+
+TEST_CASE("No more jobs are submitted a minute than the centre allows", "[execute]") {
+  auto scheduler = std::make_unique<Scripted>();
+  Instant now{};
+  std::vector<Instant> at;
+  ExecutorOptions options;
+  options.submits_per_minute = 3;
+  options.now = [&] { return now; };
+  options.sleep = [&](std::chrono::milliseconds span) { now += span; };
+  TuningExecutor executor(std::move(scheduler), options);
+  for (int i = 0; i < 7; ++i) {
+    JobRequest job;
+    job.name = "j" + std::to_string(i);
+    REQUIRE(executor.submit(job));
+    at.push_back(now);
+    now += 5s;
+  }
+  CHECK(at[2] - at[0] == 10s);
+  CHECK(at[3] - at[0] == 60s);
+  CHECK(at[6] - at[3] == 60s);
+}

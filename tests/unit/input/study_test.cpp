@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/support/catch.hpp"
 #include "tests/unit/input/study_texts.hpp"
 
@@ -283,8 +285,17 @@ TEST_CASE("read_study: what needs Slurm, DeepSpeed or more nodes is refused with
   CHECK(message_of(with("[batch]\nmicro_batch = 2\n"))
             .starts_with("study.toml:10: batch.micro_batch needs a section [deepspeed]"));
   CHECK(with("[batch]\nglobal = 64\n")->spec.batch.global == 64);
-  CHECK(message_of(with("[budget]\nwindow = \"20:00-07:00\"\n"))
-            .starts_with("study.toml:10: budget.window is not supported by this version yet"));
+}
+
+TEST_CASE("read_study: the window is two times of a day", "[input]") {
+  const auto night = with("[budget]\nwindow = \"20:00-07:00\"\nif_over = \"refuse\"\n");
+  REQUIRE(night);
+  CHECK(night->spec.budget.window->length() == std::chrono::hours(11));
+  CHECK(night->spec.budget.if_over == OverBudget::refuse);
+  for (const char* bad : {"22:00-22:00", "20:00", "8-17", "24:00-07:00"}) {
+    CHECK(message_of(with(fmt::format("[budget]\nwindow = \"{}\"\n", bad)))
+              .starts_with(fmt::format("study.toml:10: budget.window = \"{}\"", bad)));
+  }
 }
 
 TEST_CASE("read_study: lanes hold a trial's nodes each, or share a node", "[input]") {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "slurmtune/generate/task_time.hpp"
+#include "slurmtune/plan/budget.hpp"
 #include "slurmtune/plan/stage_table.hpp"
 
 #include "tests/support/catch.hpp"
@@ -277,8 +278,9 @@ TEST_CASE("make_plan: max_concurrent_nodes throttles the arrays", "[plan]") {
 
 TEST_CASE("make_plan: a budget that holds the mandatory stages admits the plan", "[plan]") {
   StudyInput input = deepspeed_study();
-  const std::int64_t mandatory = worst_of_mandatory(plan_of(input));
-  const double hours = static_cast<double>(mandatory) / 3600.0;
+  const Plan whole = plan_of(input);
+  const std::int64_t mandatory = worst_of_mandatory(whole);
+  const double hours = static_cast<double>(mandatory + overhead_of(whole)) / 3600.0;
 
   input.spec.budget.max_node_hours = hours + 0.001;
   const Plan tight = plan_of(input);
@@ -362,4 +364,12 @@ TEST_CASE("make_plan: the first stage's frame holds what is generated for it", "
       }
     }
   }
+}
+
+TEST_CASE("make_plan: no task is longer than the window", "[plan]") {
+  StudyInput input = deepspeed_study();
+  input.spec.budget.window = DailyHours{std::chrono::hours(20), std::chrono::hours(21)};
+  for (const PlannedStage& stage : plan_of(input).stages) CHECK(stage.task_walltime_s <= 3600);
+  input.spec.budget.window = DailyHours{std::chrono::hours(20), std::chrono::minutes(20 * 60 + 5)};
+  CHECK_THAT(refusal(input), Contains("budget.window is 5 min") && Contains("window longer"));
 }

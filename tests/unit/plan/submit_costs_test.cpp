@@ -100,7 +100,7 @@ TEST_CASE("submit: the graph is chosen if it fits, then steps, then one job", "[
     CHECK_THAT(refusal(input, SubmitMode::graph), Contains("write submit = \"one-job\""));
   }
   SECTION("a window: steps") {
-    input.spec.budget.window = "20:00-07:00";
+    input.spec.budget.window = parse_daily_hours("20:00-07:00").value();
     CHECK(choose_submit(input).mode == SubmitMode::step);
     input.site.jobs_can_submit = false;
     CHECK(choose_submit(input).mode == SubmitMode::graph);

@@ -271,7 +271,7 @@ TEST_CASE("doctor: a budget that is used up is extended", "[report]") {
 
 TEST_CASE("doctor: a deadline that is near is told, one that is past blocks", "[report]") {
   Patient patient;
-  patient.study.view.state.created.deadline = ReportedStudy::instant(600);
+  patient.study.view.state.deadline = ReportedStudy::instant(600);
   CHECK(diagnose(patient.facts).empty());
   patient.study.view.deadline_near = true;
   CHECK(patient.finding().severity == Severity::note);

@@ -93,7 +93,7 @@ TEST_CASE("expected_end: without a measurement the plan's likely times count", "
 
 TEST_CASE("expected_end: never after the deadline, and none of a study that is over", "[report]") {
   ReportedStudy study = half_way();
-  study.view.state.created.deadline = ReportedStudy::instant(1010);
+  study.view.state.deadline = ReportedStudy::instant(1010);
   const auto end = expected_end(study.view, {}, ReportedStudy::instant(1000));
   REQUIRE(end);
   CHECK(end->by_deadline);

@@ -53,7 +53,8 @@ TEST_CASE("a plan's text says what is left out, with figures", "[report]") {
   CHECK(contains(text, "Left out before anything runs"));
   CHECK(contains(text, "zero_stage=0"));
   CHECK(contains(text, "GiB"));
-  CHECK(contains(text, "budget 100"));
+  CHECK(contains(text, "max_node_hours"));
+  CHECK(contains(text, "100.00"));
 }
 
 TEST_CASE("a plan without stages and of a name with a newline is still a text", "[report]") {

@@ -48,7 +48,7 @@ TEST_CASE("decide: submit sends the whole graph, each job after the one before i
 TEST_CASE("decide: with a deadline the guard goes first and waits for nothing", "[study]") {
   ViewBuilder study(1);
   study.manifest(0, 4, 1);
-  study.view.state.created.deadline = noon + std::chrono::hours(10);
+  study.view.state.deadline = noon + std::chrono::hours(10);
   const auto order = submit_all(study, Role::submit);
   REQUIRE(order.size() == 4);
   CHECK(order[0] == "guard-0");
@@ -275,4 +275,90 @@ TEST_CASE("decide: resume submits a training that was lost before it began, and 
   CHECK_FALSE(next(study.view, Role::finish));
   study.view.state.training = TrainingRecord{.job = 20, .started = {}, .ended = {}, .exit_code = 0};
   CHECK_FALSE(next(study.view, Role::resume));
+}
+
+namespace {
+
+/// A stage of two tasks, of which the second was ended by the window before its experiment.
+ViewBuilder cut_by_window() {
+  ViewBuilder study(2);
+  study.manifest(0, 2, 1);
+  study.view.state.created.window = TimeWindow{parse_daily_hours("20:00-07:00").value(), {{}}};
+  study.job(study.name(0), JobKind::array, 100, Life::over, 2);
+  study.shard(0, 0, 1, ViewBuilder::End::done);
+  study.shard(0, 1, 1, ViewBuilder::End::none);
+  Shard& cut = study.view.stages[0].shards.back();
+  cut.verdicts.front().outcome = Outcome::not_started;
+  cut.verdicts.front().reason = "no_time";
+  cut.end = TaskEnd{.at = {}, .reason = "window", .node_seconds = 10};
+  study.view.settled = true;
+  return study;
+}
+
+}  // namespace
+
+TEST_CASE("decide: what the window cut off is not concluded, but run again by resume", "[study]") {
+  ViewBuilder study = cut_by_window();
+  CHECK_FALSE(next(study.view, Role::reduce, 0));
+  const auto report = next(study.view, Role::finish);
+  REQUIRE(report);
+  CHECK(std::holds_alternative<ReportSoFar>(*report));
+  study.view.reported = true;
+  CHECK_FALSE(next(study.view, Role::finish));
+  const auto again = next(study.view, Role::resume);
+  REQUIRE(again);
+  const auto& submit = std::get<SubmitJob>(*again);
+  CHECK(submit.kind == JobKind::array);
+  CHECK(submit.first_slice == 1);
+  CHECK(submit.tasks == 1);
+}
+
+TEST_CASE("decide: by steps the reducer submits what the window cut off", "[study]") {
+  ViewBuilder study = cut_by_window();
+  study.view.state.created.submit = "step";
+  const auto again = next(study.view, Role::reduce, 0);
+  REQUIRE(again);
+  CHECK(std::get<SubmitJob>(*again).first_slice == 1);
+}
+
+TEST_CASE(
+    "decide: no window follows where the deadline is near, and none that the budget has no "
+    "room for",
+    "[study]") {
+  ViewBuilder study = cut_by_window();
+  study.view.deadline_near = true;
+  CHECK(std::holds_alternative<ReduceStage>(*next(study.view, Role::reduce, 0)));
+  ViewBuilder poor = cut_by_window();
+  poor.view.plan.budget_node_seconds = 20;
+  poor.view.stages[0].manifest->task_walltime_s = 600;
+  CHECK(std::holds_alternative<ReduceStage>(*next(poor.view, Role::reduce, 0)));
+  CHECK(std::holds_alternative<ReduceStage>(*next(poor.view, Role::resume)));
+}
+
+TEST_CASE("decide: a guard whose deadline was put off leaves the study alone", "[study]") {
+  ViewBuilder study(1);
+  study.manifest(0, 1, 1);
+  study.view.state.deadline = noon + std::chrono::minutes(14);
+  CHECK(std::holds_alternative<FinishStudy>(*next(study.view, Role::guard)));
+  study.view.state.deadline = noon + std::chrono::hours(3);
+  study.view.state.deadline_since = noon;
+  CHECK_FALSE(next(study.view, Role::guard));
+}
+
+TEST_CASE("decide: another deadline gets another guard in the place of the old one", "[study]") {
+  ViewBuilder study(1);
+  study.manifest(0, 1, 1);
+  study.view.state.deadline = noon + std::chrono::hours(3);
+  study.view.state.deadline_since = noon;
+  study.job({}, JobKind::guard, 100, Life::live);
+  study.job(study.name(0), JobKind::array, 101, Life::live);
+  CHECK(next(study.view, Role::extend) == Action(CancelJob{100}));
+  study.view.live_jobs->erase(100);
+  const auto guard = next(study.view, Role::extend);
+  REQUIRE(guard);
+  CHECK(std::get<SubmitJob>(*guard).kind == JobKind::guard);
+  CHECK(std::get<SubmitJob>(*guard).attempt == 1);
+  study.job({}, JobKind::guard, 102, Life::live);
+  study.view.state.jobs.back().intended_at = noon;
+  CHECK_FALSE(next(study.view, Role::extend));
 }

@@ -109,3 +109,42 @@ TEST_CASE("fold: a training is known from its beginning, with its end once there
   CHECK(*fold(events).value().training ==
         TrainingRecord{.job = 20, .started = noon, .ended = later, .exit_code = 7});
 }
+
+TEST_CASE("fold: an extension counts from then on, and takes back an end for want of it",
+          "[study]") {
+  const auto event = [](std::int64_t number, EventBody body) {
+    return Event{number, Instant(std::chrono::hours(number)), std::move(body)};
+  };
+  const Instant deadline(std::chrono::hours(50));
+  std::vector<Event> events{event(1, StudyCreated{}),
+                            event(2, Submitted{.name = "a",
+                                               .stage = {"01-profile"},
+                                               .kind = JobKind::array,
+                                               .attempt = 0,
+                                               .job = 7,
+                                               .first_slice = 0,
+                                               .tasks = 2}),
+                            event(3, Extended{.max_node_hours = 5.0}),
+                            event(4, Extended{.max_experiments = 9, .deadline = deadline}),
+                            event(5, Decided{{"01-profile"}, "ab"}),
+                            event(6, Finished{Stop::budget, std::nullopt})};
+  StudyState state = fold(events).value();
+  CHECK(state.extension.max_node_hours == 5.0);
+  CHECK(state.extension.max_experiments == 9);
+  CHECK(state.deadline == deadline);
+  CHECK(state.deadline_since == Instant(std::chrono::hours(4)));
+  CHECK(state.finished);
+  CHECK(state.ends_taken_back == 0);
+
+  events.push_back(event(7, Extended{.max_node_hours = 8.0}));
+  state = fold(events).value();
+  CHECK_FALSE(state.finished);
+  CHECK(state.ends_taken_back == 1);
+  CHECK_FALSE(state.decided.contains({"01-profile"}));
+  CHECK(state.jobs.front().gone);
+  CHECK(state.extension.max_node_hours == 8.0);
+
+  // What ended for another reason stays so.
+  events[5].body = Finished{Stop::gain, std::nullopt};
+  CHECK(fold(events).value().finished);
+}

@@ -142,7 +142,7 @@ TEST_CASE("plan_study: a finish_by that is past is refused with its line", "[tun
   const auto late = plan_study(home.load(), noon + std::chrono::hours(1));
   REQUIRE_FALSE(late);
   CHECK(late.error().kind == ErrorKind::invalid_input);
-  CHECK(late.error().message.find("study.toml:6: [budget] finish_by") != std::string::npos);
+  CHECK(late.error().message.find("study.toml:6: budget.finish_by") != std::string::npos);
 }
 
 TEST_CASE("withdraw_study: leaves nothing of a refused study, and keeps what has a job", "[tune]") {

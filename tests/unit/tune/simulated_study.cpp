@@ -21,8 +21,13 @@ namespace {
 /// Passes everything on to a scheduler that outlives it: each process has an executor of its own.
 class BorrowedScheduler final : public Scheduler {
  public:
-  explicit BorrowedScheduler(Scheduler& scheduler) : scheduler_(scheduler) {}
-  Expected<JobId> submit(const JobRequest& job) override { return scheduler_.submit(job); }
+  explicit BorrowedScheduler(Scheduler& scheduler, std::function<void(JobRequest&)> before = {})
+      : scheduler_(scheduler), before_(std::move(before)) {}
+  Expected<JobId> submit(const JobRequest& job) override {
+    JobRequest changed = job;
+    if (before_) before_(changed);
+    return scheduler_.submit(changed);
+  }
   Expected<std::optional<JobId>> find(const std::string& name) override {
     return scheduler_.find(name);
   }
@@ -43,6 +48,7 @@ class BorrowedScheduler final : public Scheduler {
 
  private:
   Scheduler& scheduler_;
+  std::function<void(JobRequest&)> before_;
 };
 
 constexpr std::string_view ds_config = R"({
@@ -105,11 +111,15 @@ void SimulatedStudy::model_trial(const Experiment& experiment, Verdict& verdict)
 }
 
 SimulatedStudy::SimulatedStudy(const std::string& study_toml, SubmitMode submit,
-                               FakeClusterOptions cluster) {
+                               FakeClusterOptions cluster, const std::string& site) {
   std::ofstream(home_ / "study.toml") << study_toml;
   std::ofstream(home_ / "ds_config.json") << ds_config;
   StudyOptions options;
   options.submit = submit;
+  if (!site.empty()) {
+    std::ofstream(home_ / "site.toml") << site;
+    options.site = home_ / "site.toml";
+  }
   if (submit == SubmitMode::automatic) {
     options.submit = SubmitMode::graph;
     const auto asked = load_study(home_ / "study.toml", options);
@@ -132,7 +142,7 @@ TuningExecutor SimulatedStudy::executor_of(Scheduler& scheduler) {
   options.query_interval = std::chrono::milliseconds(0);
   options.sleep = [this](std::chrono::milliseconds span) { clock_.advance(span); };
   options.now = [this] { return clock_.now(); };
-  return TuningExecutor(std::make_unique<BorrowedScheduler>(scheduler), options);
+  return TuningExecutor(std::make_unique<BorrowedScheduler>(scheduler, before_submit), options);
 }
 
 World SimulatedStudy::world_of(std::optional<std::int64_t> own_job) {
@@ -255,6 +265,7 @@ FakeRun SimulatedStudy::behave(const FakeTask& task) {
     const auto owed = process({Role::reduce, *index - 1}, task.job.number);
     if (!owed) return {std::chrono::seconds(1), JobState::failed, {}};
   }
+  if (array_task) return array_task(task, stage);
   return {run_slice(task, stage), JobState::completed, {}};
 }
 
@@ -289,16 +300,19 @@ void SimulatedStudy::reduce(const FakeTask& task, const Intent& intent) {
   (void)process(intent, task.job.number);
 }
 
+std::int64_t SimulatedStudy::first_slice_of(JobId id) const {
+  for (const JobRecord& job : state().jobs) {
+    if (job.job == id.number) return job.first_slice;
+  }
+  return 0;
+}
+
 std::chrono::seconds SimulatedStudy::run_slice(const FakeTask& task, const StageName& stage) {
   const auto manifest = directory_->read_manifest(stage).value();
   constexpr std::chrono::seconds startup{10};
   constexpr std::chrono::seconds trial_time{50};
   if (!manifest) return startup;
-  std::int64_t first_slice = 0;
-  for (const JobRecord& job : state().jobs) {
-    if (job.job == task.job.number) first_slice = job.first_slice;
-  }
-  const std::int64_t slice = first_slice + task.task.value_or(0);
+  const std::int64_t slice = first_slice_of(task.job) + task.task.value_or(0);
   if (slice >= static_cast<std::int64_t>(manifest->slices.size())) return startup;
   std::set<ExperimentId> measured;
   const StudyState known = state();

@@ -25,10 +25,14 @@ class SimulatedStudy {
   /// What an experiment would measure.
   using Trial = std::function<void(const Experiment&, Verdict&)>;
 
+  /// What a task of a stage's array does, instead of running its trials in no time.
+  using ArrayTask = std::function<FakeRun(const FakeTask&, const StageName&)>;
+
   /// A DeepSpeed study over all ZeRO stages, or what `study_toml` says. `automatic` submits as
   /// `auto` does where there is a Slurm.
   explicit SimulatedStudy(const std::string& study_toml = deepspeed_study(),
-                          SubmitMode submit = SubmitMode::graph, FakeClusterOptions cluster = {});
+                          SubmitMode submit = SubmitMode::graph, FakeClusterOptions cluster = {},
+                          const std::string& site = "");
 
   [[nodiscard]] static std::string deepspeed_study();
 
@@ -38,6 +42,15 @@ class SimulatedStudy {
   /// One process of a role: opens the study, works, and may be killed after an event.
   [[nodiscard]] Expected<StudyState> process(const Intent& intent,
                                              std::optional<std::int64_t> own_job = std::nullopt);
+
+  /// Any other process: what it does with the study.
+  template <class Work>
+  [[nodiscard]] auto with_autotuner(const Work& work) {
+    TuningExecutor executor = executor_of(*scheduler_);
+    const World world = world_of(std::nullopt);
+    Autotuner tuner = Autotuner::open(*directory_, executor, world).value();
+    return work(tuner, world);
+  }
 
   /// What `submit` does after a refusal: ends the study's jobs and takes it back.
   [[nodiscard]] Expected<void> withdraw();
@@ -66,10 +79,14 @@ class SimulatedStudy {
   JobState death = JobState::failed;      ///< what the batch system says of those
   std::function<void()> before_deciding;  ///< called once, after a process has looked
   Trial trial = model_trial;
+  ArrayTask array_task;
+  std::function<void(JobRequest&)> before_submit;  ///< may change what is submitted
 
   [[nodiscard]] FakeScheduler& cluster() { return *scheduler_; }
   [[nodiscard]] const StudyDirectory& directory() const { return *directory_; }
   [[nodiscard]] ManualClock& clock() { return clock_; }
+  /// Of the task's array.
+  [[nodiscard]] std::int64_t first_slice_of(JobId job) const;
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:

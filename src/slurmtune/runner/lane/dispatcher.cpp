@@ -140,7 +140,7 @@ void Dispatcher::next(int lane) {
   const bool others_can = !problem.empty() && any_lane_fits();
   while (!open_.empty() && !failure_ && !others_can) {
     if (!has_time_for(open_.front())) {
-      drop_the_rest("no_time");
+      drop_the_rest(std::string(frame_.setting.end_reason));
       break;
     }
     const auto chosen = choice_of(static_cast<std::size_t>(lane));
@@ -163,7 +163,11 @@ void Dispatcher::verdict(WordReader& words) {
   say(fmt::format("{} ({:.1f} s)", summary, wall_s));
   write(shard_.write_rendered(words.text()));
   longest_trial_s_ = std::max(longest_trial_s_.value_or(0.0), wall_s);
-  if (outcome == Outcome::preempted) drop_the_rest("preempted");
+  if (outcome == Outcome::preempted) {
+    const auto left_s = trial_seconds_left(frame_.setting, wall_clock());
+    const bool time_is_over = left_s && *left_s <= 0.0;
+    drop_the_rest(time_is_over ? std::string(frame_.setting.end_reason) : "preempted");
+  }
   if (outcome == Outcome::cancelled) drop_the_rest("cancelled");
   if (outcome != Outcome::storage_error || failure_) return;
   failure_ = Error{ErrorKind::unavailable, "the file system failed under a trial: " + line};
