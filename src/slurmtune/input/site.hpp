@@ -29,9 +29,9 @@ struct Site {
   std::string constraint;
   std::string reservation;
   std::string licenses;
-  std::string begin;                         ///< the first jobs start no earlier; sbatch's words
-  std::optional<int> nice;                   ///< added to what lowers the priority of a job
-  std::vector<std::string> exclude;          ///< nodes that no job shall get, names or `n[1-4]`
+  std::string begin;                 ///< the first jobs start no earlier; sbatch's words
+  std::optional<int> nice;           ///< added to what lowers the priority of a job
+  std::vector<std::string> exclude;  ///< nodes that no job shall get, names or `n[1-4]`
   /// Whom Slurm mails when a study starts, fails and ends: an address or a user; "" = nobody.
   std::string mail;
   std::vector<std::string> sbatch_options;   ///< further options, one `--key=value` each, every job

@@ -31,6 +31,7 @@ auto precedence(const Verdict& verdict) {
 }
 
 bool is_loss(const Verdict& verdict) {
+  if (verdict.reason == retried_try) return false;
   if (verdict.outcome == Outcome::not_started) return is_stand_in(verdict);
   return losses_max(verdict.outcome) > 0;
 }

@@ -20,6 +20,8 @@ namespace slurmtune {
 inline constexpr std::string_view lost_for_good = "lost_for_good";
 /// The task wrote a verdict as the study's owner cancelled it; not tried again either.
 inline constexpr std::string_view cancelled_by_owner = "cancelled_by_owner";
+/// The verdict is one that the user has withdrawn by having its experiment run again.
+inline constexpr std::string_view retried_try = "retried";
 
 /// Whether a verdict stands in for one that nobody wrote.
 [[nodiscard]] bool is_stand_in(const Verdict& verdict);

@@ -56,9 +56,6 @@ struct StudyView {
   }
 };
 
-/// The reason of a verdict that the user has withdrawn by having its experiment run again.
-inline constexpr std::string_view retried_try = "retried";
-
 /// Puts what the user released in place of an end (`retried`) into the decision that came to it.
 void reopen_decisions(StudyView& view);
 
