@@ -149,7 +149,7 @@ std::vector<std::int64_t> array_waits_for(const StudyView& view, const PlannedSt
 // --- Ways of submitting ---
 
 std::optional<SubmitJob> missing_guard(const StudyView& view) {
-  if (!view.state.deadline || view.deadline_near) return std::nullopt;
+  if (!view.state.deadline || view.deadline_passed) return std::nullopt;
   if (live_job(view, {}, JobKind::guard) != nullptr) return std::nullopt;
   return single_job(view, {}, JobKind::guard, {});
 }

@@ -40,7 +40,8 @@ struct StudyView {
   bool settled = false;
   /// True if whoever intended a submission is known to be dead (same host, no such process).
   bool submitter_is_dead = false;
-  bool deadline_near = false;           ///< no further stage can end before the deadline
+  bool deadline_near = false;  ///< no further stage can end before the deadline
+  bool deadline_passed = false;
   bool reported = false;                ///< the result so far was written by this process
   std::optional<std::int64_t> own_job;  ///< the job that this process runs in
   /// Another job goes on once the time of this one is over (submit = "one-job", in several jobs).

@@ -129,6 +129,7 @@ Expected<StudyView> Autotuner::see(Queue queue) {
   const JobRecord* intent = view.state.open_intent();
   view.submitter_is_dead = intent != nullptr && world_.is_dead && world_.is_dead(intent->by);
   view.deadline_near = is_deadline_near(view);
+  view.deadline_passed = view.state.deadline && world_.now() >= *view.state.deadline;
   if (queue == Queue::ask) {
     SLURMTUNE_CHECK(ask_queue(view));
     const auto faulty = faulty_nodes(view);

@@ -362,3 +362,17 @@ TEST_CASE("decide: another deadline gets another guard in the place of the old o
   study.view.state.jobs.back().intended_at = noon;
   CHECK_FALSE(next(study.view, Role::extend));
 }
+
+TEST_CASE("decide: a guard is there also where no stage can end before the deadline", "[study]") {
+  ViewBuilder study(1);
+  study.manifest(0, 1, 1);
+  study.view.state.deadline = noon + std::chrono::minutes(20);
+  study.view.deadline_near = true;
+  CHECK(submit_all(study, Role::submit).front() == "guard-0");
+  ViewBuilder late(1);
+  late.manifest(0, 1, 1);
+  late.view.state.deadline = noon;
+  late.view.deadline_near = true;
+  late.view.deadline_passed = true;
+  CHECK(submit_all(late, Role::submit).front() == "01-stage-a-0");
+}
