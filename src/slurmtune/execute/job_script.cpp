@@ -193,6 +193,23 @@ std::string make_previous_decision(const JobScript& script, std::string_view pro
       program, script.previous->text);
 }
 
+/// Its runner counts what earlier starts took, by their lines. One that left none may have hung in
+/// the set-up until it was requeued.
+std::string end_after_silence(const JobScript& script) {
+  if (!script.has_budget) return "";
+  return fmt::format(
+      R"(
+# A start of this task that left no line may have used all of its time, which the budget counts
+# once: what it should have run is left to a later stage.
+if [ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ] && [ -n "${{SLURM_ARRAY_TASK_ID:-}}" ] &&
+    [ -z "${{SLURMTUNE_TASK:-}}" ]; then
+    lines=${{SLURM_ARRAY_JOB_ID}}_$(({} + SLURM_ARRAY_TASK_ID)).$((SLURM_RESTART_COUNT - 1)).jsonl
+    [ -e "$SLURMTUNE_STUDY/stages/{}/verdicts/$lines" ] || exit 0
+fi
+)",
+      script.first_slice, script.stage.text);
+}
+
 /// Replaces each `@NAME@` by its value; values are not looked at again.
 std::string fill(std::string_view text, const std::map<std::string, std::string>& values) {
   std::string filled;
@@ -283,6 +300,7 @@ Expected<std::string> render_job_script(const JobScript& script) {
                          {"SCRIPT", shell_quote(script_path(script))},
                          {"SBATCH_LINES", lines},
                          {"SETUP", setup_lines(script)},
+                         {"SILENCE", end_after_silence(script)},
                          {"PREVIOUS", make_previous_decision(script, program)},
                          {"PROGRAM", program},
                          {"RUNNER", shell_quote(script.study_dir + "/bin/slurmtune-runner")},

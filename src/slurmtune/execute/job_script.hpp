@@ -36,6 +36,8 @@ struct JobScript {
   std::int64_t first_slice = 0;  ///< of task 0
   int nodes_per_task = 1;
   int processes_per_node = 1;  ///< of its trials: what a task asks for where it shares its nodes
+  /// A task has one walltime in all, however often it is started again: there is a budget.
+  bool has_budget = false;
 };
 
 /// The script of a stage's array at its planned size.

@@ -39,6 +39,7 @@ Expected<JobScript> job_script_of(const StudyDirectory& directory, const StudyIn
     return script;
   }
   if (action.kind != JobKind::array) return script;
+  script.has_budget = plan.budget_node_seconds.has_value();
   const auto index = plan.index_of(action.stage);
   SLURMTUNE_ASSERT(index.has_value());
   // By steps a stage is submitted only once it is decided about.

@@ -24,7 +24,7 @@ std::uint64_t studies_wanted() {
 TEST_CASE("No random study exceeds its budget, its deadline or its window", "[tune]") {
   int planned = 0;
   int finished = 0;
-  double most_used = 0.0;
+  int pressed = 0;  // that used most of what they had
   for (std::uint64_t seed = 1; seed <= studies_wanted(); ++seed) {
     RandomStudy random(seed);
     if (!random.is_planned()) continue;
@@ -35,7 +35,7 @@ TEST_CASE("No random study exceeds its budget, its deadline or its window", "[tu
     if (random.cap_node_seconds()) {
       const double billed = random.billed_node_seconds();
       CHECK(billed <= *random.cap_node_seconds());
-      most_used = std::max(most_used, billed / *random.cap_node_seconds());
+      pressed += billed > 0.8 * *random.cap_node_seconds() ? 1 : 0;
     }
     if (random.cap_experiments()) {
       CHECK(std::ssize(random.measured()) <= *random.cap_experiments());
@@ -56,5 +56,5 @@ TEST_CASE("No random study exceeds its budget, its deadline or its window", "[tu
   // What was drawn must be of some use as a test.
   CHECK(planned > static_cast<int>(studies_wanted()) / 2);
   CHECK(finished == planned);
-  CHECK(most_used > 0.2);
+  CHECK(pressed > 0);
 }

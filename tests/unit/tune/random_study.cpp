@@ -40,6 +40,7 @@ RandomStudy::RandomStudy(std::uint64_t seed) : random_(Seed{seed}) {
   const seconds delay(between(30, 3600));
   harm_ = chance(0.3) ? 0.0 : 0.6 * random_.uniform();
   silence_ = chance(0.5) ? 0.0 : 0.1 * random_.uniform();
+  if (is_tight_ && chance(0.5)) silence_ = 0.9;
   what_ = fmt::format("seed {}, {} nodes, harm {:.2f}, silence {:.2f}\n{}", seed, nodes, harm_,
                       silence_, toml);
   const std::string site = fmt::format(
@@ -60,13 +61,20 @@ RandomStudy::RandomStudy(std::uint64_t seed) : random_(Seed{seed}) {
     return point;
   };
   surface_ = std::make_unique<PerformanceSurface>(drawn, SurfaceNoise{}, Seed{seed});
-  try {
-    study_ = std::make_unique<SimulatedStudy>(
-        toml, chance(0.5) ? SubmitMode::step : SubmitMode::graph, cluster_of(nodes, delay), site);
-  } catch (const std::runtime_error& refused) {
-    what_ += refused.what();
-    return;
+  const SubmitMode submit = chance(0.5) ? SubmitMode::step : SubmitMode::graph;
+  // Of a tight budget the smallest that the plan is admitted to, or nearly so.
+  for (int raised = 0; study_ == nullptr; ++raised) {
+    try {
+      study_ = std::make_unique<SimulatedStudy>(toml + budget_line(), submit,
+                                                cluster_of(nodes, delay), site);
+    } catch (const std::runtime_error& refused) {
+      what_ += refused.what();
+      constexpr int raised_max = 40;
+      if (!is_tight_ || raised == raised_max) return;
+      *cap_node_seconds_ *= 1.1;
+    }
   }
+  what_ += budget_line();
   study_->array_task = [this](const FakeTask& task, const StageName& stage) {
     return array_task(task, stage);
   };
@@ -91,10 +99,11 @@ std::string RandomStudy::draw_study() {
       "[batch]\nmicro_batch = \"auto\"\n[measure]\nstartup_s = {}\nstall_s = {}\nmax_steps = 10\n"
       "[search]\nrounds = {}\nwidth = {}\n[budget]\n",
       between(1, 2), between(60, 400), between(30, 120), between(1, 4), between(2, 8));
-  if (chance(0.8)) {
-    const double hours = 4.0 + 40.0 * random_.uniform() * random_.uniform();
-    cap_node_seconds_ = hours * 3600.0;
-    toml += fmt::format("max_node_hours = {}\n", hours);
+  is_tight_ = chance(0.6);
+  if (is_tight_) {
+    cap_node_seconds_ = 3600.0;
+  } else if (chance(0.7)) {
+    cap_node_seconds_ = (4.0 + 40.0 * random_.uniform() * random_.uniform()) * 3600.0;
   }
   if (chance(0.3)) {
     cap_experiments_ = between(36, 80);
@@ -110,17 +119,29 @@ std::string RandomStudy::draw_study() {
   return toml;
 }
 
+std::string RandomStudy::budget_line() const {
+  if (!cap_node_seconds_) return "";
+  return fmt::format("max_node_hours = {}\n", *cap_node_seconds_ / 3600.0);
+}
+
 FakeRun RandomStudy::array_task(const FakeTask& task, const StageName& stage) {
   const StudyDirectory& directory = study_->directory();
   const auto manifest = directory.read_manifest(stage).value();
   const std::int64_t slice = study_->first_slice_of(task.job) + task.task.value_or(0);
   const FakeRun nothing_to_do{seconds(2), JobState::completed, {}};
   if (!manifest || slice >= std::ssize(manifest->slices)) return nothing_to_do;
-  if (chance(silence_)) return {hours(1000), JobState::completed, {}};  // hangs until its limit
   const StudyState state = study_->state();
   const auto jobs = state.jobs_of(stage, JobKind::array);
   std::vector<Shard> earlier = directory.read_shards(stage, jobs).value();
   std::erase_if(earlier, [&](const Shard& shard) { return shard.start.slice != slice; });
+  const auto before = [&](const Shard& shard) {
+    return shard.start.array_job == task.job.number && shard.start.restart == task.restart - 1;
+  };
+  // As array.sbatch looks before anything else.
+  if (cap_node_seconds_ && task.restart > 0 && std::ranges::none_of(earlier, before)) {
+    return nothing_to_do;
+  }
+  if (chance(silence_)) return {hours(1000), JobState::completed, {}};  // hangs until its limit
   const std::vector<Experiment> open = open_experiments(*manifest, slice, earlier);
   if (open.empty() && earlier.empty()) return nothing_to_do;
   const TaskLimit limit = task_limit({.array_job = task.job.number,

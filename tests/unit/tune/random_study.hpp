@@ -47,7 +47,9 @@ class RandomStudy {
   [[nodiscard]] bool missed_deadline() const { return missed_deadline_; }
 
  private:
+  /// [budget] is its last section, and lacks the cap.
   [[nodiscard]] std::string draw_study();
+  [[nodiscard]] std::string budget_line() const;
   [[nodiscard]] FakeRun array_task(const FakeTask& task, const StageName& stage);
   void write_shard(const FakeTask& task, const StageName& stage, std::int64_t slice,
                    std::vector<ShardLine> lines);
@@ -59,6 +61,7 @@ class RandomStudy {
   std::string what_;
   std::optional<double> cap_node_seconds_;
   std::optional<std::int64_t> cap_experiments_;
+  bool is_tight_ = false;  ///< its budget hardly holds what cannot be left out
   bool has_window_ = false;
   double harm_ = 0.0;     ///< chance of harm in each hour
   double silence_ = 0.0;  ///< chance of a task that never writes a line
