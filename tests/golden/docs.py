@@ -132,6 +132,20 @@ REMEDY = {"again": "again", "elsewhere": "again, elsewhere; a node with two such
           "give_up": "given up, and said"}
 
 
+def check_table(page, what, table, source):
+    """The table of a page of the manual is that of the code. Returns what follows it."""
+    path = USER / page
+    begin, end = f"<!-- {what} -->\n", f"<!-- /{what} -->"
+    head, _, rest = read(path).partition(begin)
+    there, _, tail = rest.partition(end)
+    if BLESS:
+        path.write_text(f"{head}{begin}\n{table}\n\n{end}{tail}", encoding="utf-8")
+    else:
+        check(there.strip() == table,
+              f"docs/user/{page}: the table of {what} is not that of {source}; run make bless")
+    return tail
+
+
 def check_endings():
     """The table of endings is that of the code."""
     rows = re.findall(r'\{TaskEnding::\w+, "(\w+)",\s*"([^"]+)",\s*Outcome::(\w+),\s*'
@@ -141,16 +155,7 @@ def check_endings():
     lines += [f"| `{key}` | {name} | `{outcome}` | {REMEDY[remedy]} |"
               for key, name, outcome, remedy in rows]
     table = "\n".join(lines)
-    path = USER / "troubleshooting.md"
-    text = read(path)
-    begin, end = "<!-- endings -->\n", "<!-- /endings -->"
-    head, _, rest = text.partition(begin)
-    there, _, tail = rest.partition(end)
-    if BLESS:
-        path.write_text(f"{head}{begin}\n{table}\n\n{end}{tail}", encoding="utf-8")
-    else:
-        check(there.strip() == table, "docs/user/troubleshooting.md: the table of endings is not "
-              "that of src/slurmtune/study/endings.cpp; run make bless")
+    check_table("troubleshooting.md", "endings", table, "src/slurmtune/study/endings.cpp")
 
 
 def check_outcomes():
@@ -159,16 +164,7 @@ def check_outcomes():
     enums = [json.loads(words) for words in re.findall(r'"enum": (\[[^\]]*\])', schema)]
     check(any(set(names) == set(words) for words in enums),
           f"the outcomes in outcome.cpp are not those of the schema of a verdict: {names}")
-    path = USER / "trials.md"
-    text = read(path)
-    begin, end = "<!-- outcomes -->\n", "<!-- /outcomes -->"
-    head, _, rest = text.partition(begin)
-    there, _, tail = rest.partition(end)
-    if BLESS:
-        path.write_text(f"{head}{begin}\n{table}\n\n{end}{tail}", encoding="utf-8")
-    else:
-        check(there.strip() == table, "docs/user/trials.md: the table of outcomes is not that of "
-              "src/slurmtune/record/outcome.cpp; run make bless")
+    tail = check_table("trials.md", "outcomes", table, "src/slurmtune/record/outcome.cpp")
     for name in names:
         check(f"`{name}`:" in tail or f"`{name}`: " in tail,
               f"docs/user/trials.md does not say what {name} means")

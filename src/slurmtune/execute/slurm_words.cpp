@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/execute/mpi_variables.hpp"
+
 namespace slurmtune {
 namespace {
 
@@ -99,31 +101,6 @@ std::string lower(std::string_view text) {
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> heads) {
   return std::any_of(heads.begin(), heads.end(),
                      [&](std::string_view head) { return text.starts_with(head); });
-}
-
-/// What mpirun tells its ranks; OMPI_MCA_* is otherwise the user's own choice, as is OMPI_CC.
-bool is_told_by_mpirun(std::string_view entry) {
-  return starts_with_any(entry, {"OMPI_COMM_WORLD_",
-                                 "OMPI_APP_CTX_",
-                                 "OMPI_ARGV=",
-                                 "OMPI_COMMAND=",
-                                 "OMPI_FIRST_RANKS=",
-                                 "OMPI_FILE_LOCATION=",
-                                 "OMPI_NUM_APP_CTX=",
-                                 "OMPI_UNIVERSE_SIZE=",
-                                 "OMPI_MCA_ess",
-                                 "OMPI_MCA_pmix",
-                                 "OMPI_MCA_orte_app_num",
-                                 "OMPI_MCA_orte_bound_at_launch",
-                                 "OMPI_MCA_orte_ess_",
-                                 "OMPI_MCA_orte_hnp_uri",
-                                 "OMPI_MCA_orte_jobfam_session_dir",
-                                 "OMPI_MCA_orte_launch",
-                                 "OMPI_MCA_orte_local_daemon_uri",
-                                 "OMPI_MCA_orte_num_",
-                                 "OMPI_MCA_orte_precondition_transports",
-                                 "OMPI_MCA_orte_top_session_dir",
-                                 "OMPI_MCA_initial_wdir"});
 }
 
 /// Without `sbatch: error: `, `scancel: `, …

@@ -7,6 +7,7 @@
 #include "slurmtune/study/decide.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/unit/study/next_action.hpp"
 #include "tests/unit/study/view_builder.hpp"
 
 using namespace slurmtune;
@@ -14,15 +15,6 @@ using namespace slurmtune;
 namespace {
 
 using Life = ViewBuilder::Life;
-const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
-
-std::optional<Action> next(const StudyView& view, Role role, std::size_t stage = 0) {
-  const auto action = decide(view, {role, stage}, noon);
-  INFO((action ? "" : action.error().message));
-  REQUIRE(action);
-  return *action;
-}
-
 /// Submits and cancels what is asked for until nothing more is; returns what was done, in order.
 std::vector<std::string> do_all(ViewBuilder& study, Role role, std::int64_t number,
                                 std::size_t stage = 0) {

@@ -2,6 +2,7 @@
 #include "slurmtune/study/decide.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/unit/study/next_action.hpp"
 #include "tests/unit/study/view_builder.hpp"
 
 using namespace slurmtune;
@@ -9,15 +10,6 @@ using namespace slurmtune;
 namespace {
 
 using Life = ViewBuilder::Life;
-const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
-
-std::optional<Action> next(const StudyView& view, Role role, std::size_t stage = 0) {
-  const auto action = decide(view, {role, stage}, noon);
-  INFO((action ? "" : action.error().message));
-  REQUIRE(action);
-  return *action;
-}
-
 /// Submits whatever is asked for, as a batch system that never refuses would; returns the order.
 std::vector<std::string> submit_all(ViewBuilder& study, Role role) {
   std::vector<std::string> order;

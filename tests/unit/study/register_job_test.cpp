@@ -5,36 +5,10 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/unit/study/array_events.hpp"
 
 using namespace slurmtune;
-
-namespace {
-
-const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
-const StudyId study{"6b1f3c52-7c1e-4f0a-9d55-0a3b8e2f4c61"};
-const StageName profile{"01-profile"};
-
-SubmitIntended intended(int attempt) {
-  return {.stage = profile,
-          .kind = JobKind::array,
-          .attempt = attempt,
-          .name = job_name(study, profile, JobKind::array, attempt),
-          .first_slice = 0,
-          .tasks = 4,
-          .by = "h:1"};
-}
-
-Submitted submitted(int attempt, std::int64_t job) {
-  return {.name = job_name(study, profile, JobKind::array, attempt),
-          .stage = profile,
-          .kind = JobKind::array,
-          .attempt = attempt,
-          .job = job,
-          .first_slice = 0,
-          .tasks = 4};
-}
-
-}  // namespace
+using namespace slurmtune::array_events;
 
 TEST_CASE("register_job: twice is once", "[study]") {
   const TemporaryDirectory directory;

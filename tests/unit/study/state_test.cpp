@@ -2,14 +2,12 @@
 #include "slurmtune/study/state.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/unit/study/array_events.hpp"
 
 using namespace slurmtune;
+using namespace slurmtune::array_events;
 
 namespace {
-
-const Instant noon = parse_instant("2026-11-30T12:00:00Z").value();
-const StudyId study{"6b1f3c52-7c1e-4f0a-9d55-0a3b8e2f4c61"};
-const StageName profile{"01-profile"};
 
 StudyCreated created_event() {
   StudyCreated created;
@@ -23,25 +21,6 @@ std::vector<Event> numbered(const std::vector<EventBody>& bodies) {
     events.push_back({static_cast<std::int64_t>(events.size()) + 1, noon, body});
   }
   return events;
-}
-
-SubmitIntended intended(int attempt) {
-  return {.stage = profile,
-          .kind = JobKind::array,
-          .attempt = attempt,
-          .name = job_name(study, profile, JobKind::array, attempt),
-          .first_slice = 0,
-          .tasks = 4,
-          .by = "h:1"};
-}
-Submitted submitted(int attempt, std::int64_t job) {
-  return {.name = job_name(study, profile, JobKind::array, attempt),
-          .stage = profile,
-          .kind = JobKind::array,
-          .attempt = attempt,
-          .job = job,
-          .first_slice = 0,
-          .tasks = 4};
 }
 
 }  // namespace

@@ -19,6 +19,20 @@ std::vector<EndedTask> journalled_endings(const SimulatedStudy& study) {
   return all;
 }
 
+void run_to_end(SimulatedStudy& study) {
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  INFO(study.last_error());
+  REQUIRE(study.state().finished);
+}
+
+/// Of those tasks whose end the journal has, of which there is at least one.
+void check_all_ended(SimulatedStudy& study, TaskEnding ending) {
+  const auto endings = journalled_endings(study);
+  REQUIRE_FALSE(endings.empty());
+  for (const EndedTask& task : endings) CHECK(task.ending == ending);
+}
+
 }  // namespace
 
 TEST_CASE("a job that the controller does not know at first is not submitted again", "[tune]") {
@@ -58,13 +72,8 @@ TEST_CASE("how a lost task ended is journalled before anything is concluded from
   SimulatedStudy study;
   study.dies = [](const std::string& name) { return name.ends_with("01-profile-a-0"); };
   study.death = JobState::preempted;
-  REQUIRE(study.process({Role::resume, 0}));
-  study.run();
-  INFO(study.last_error());
-  REQUIRE(study.state().finished);
-  const auto endings = journalled_endings(study);
-  REQUIRE_FALSE(endings.empty());
-  for (const EndedTask& task : endings) CHECK(task.ending == TaskEnding::preempted);
+  run_to_end(study);
+  check_all_ended(study, TaskEnding::preempted);
   const auto decision = study.view().stages.front().decision;
   REQUIRE(decision);
   CHECK_FALSE(decision->missing.empty());
@@ -78,13 +87,8 @@ TEST_CASE("accounting tells of what the queue has forgotten, by one question", "
   SimulatedStudy study(SimulatedStudy::deepspeed_study(), SubmitMode::graph, cluster);
   study.dies = [](const std::string& name) { return name.ends_with("01-profile-a-0"); };
   study.death = JobState::timed_out;
-  REQUIRE(study.process({Role::resume, 0}));
-  study.run();
-  INFO(study.last_error());
-  REQUIRE(study.state().finished);
-  const auto endings = journalled_endings(study);
-  REQUIRE_FALSE(endings.empty());
-  for (const EndedTask& task : endings) CHECK(task.ending == TaskEnding::timed_out);
+  run_to_end(study);
+  check_all_ended(study, TaskEnding::timed_out);
 }
 
 TEST_CASE("a node under which tasks died twice is left out by all jobs that follow", "[tune]") {

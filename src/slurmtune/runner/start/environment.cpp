@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "slurmtune/execute/mpi_variables.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -15,26 +17,6 @@ template <std::size_t Size>
 bool starts_with_any(std::string_view name, const std::array<std::string_view, Size>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-/// What mpirun tells its ranks by OMPI_MCA_*; a user has no reason to set any of it.
-bool is_told_by_mpirun(std::string_view name) {
-  constexpr std::array<std::string_view, 15> prefixes{"OMPI_MCA_ess",
-                                                      "OMPI_MCA_pmix",
-                                                      "OMPI_MCA_orte_app_num",
-                                                      "OMPI_MCA_orte_bound_at_launch",
-                                                      "OMPI_MCA_orte_ess_",
-                                                      "OMPI_MCA_orte_hnp_uri",
-                                                      "OMPI_MCA_orte_jobfam_session_dir",
-                                                      "OMPI_MCA_orte_launch",
-                                                      "OMPI_MCA_orte_local_daemon_uri",
-                                                      "OMPI_MCA_orte_num_",
-                                                      "OMPI_MCA_orte_precondition_transports",
-                                                      "OMPI_MCA_orte_top_session_dir",
-                                                      "OMPI_MCA_initial_wdir",
-                                                      "OMPI_MCA_mpi_oversubscribe",
-                                                      "OMPI_MCA_shmem_RUNTIME_QUERY_hint"};
-  return starts_with_any(name, prefixes);
 }
 
 /// What srun tells the tasks of a step, or takes as its own options.
