@@ -32,7 +32,8 @@ Expected<std::int64_t> per_task_max(const TaskRules& rules) {
       "is {}; set measure.total_s or lower measure.startup_s, or {}",
       rules.where, duration(rules.limits.total_s), duration(rules.limits.startup_s),
       duration(rules.limits.stall_s),
-      rules.window_limits ? "length of budget.window" : "longest walltime of the site",
+      rules.window_limits ? "time that budget.window leaves a task"
+                          : "longest walltime of the site",
       duration(static_cast<double>(rules.walltime_max_s)),
       rules.window_limits ? "make the window longer" : "choose another partition"));
 }

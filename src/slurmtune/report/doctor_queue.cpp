@@ -11,6 +11,7 @@
 #include "slurmtune/report/doctor.hpp"
 #include "slurmtune/report/status_waits.hpp"
 #include "slurmtune/report/table.hpp"
+#include "slurmtune/study/node_list.hpp"
 
 namespace slurmtune {
 
@@ -104,12 +105,15 @@ std::string fill(std::string_view text, const std::string& mark, const std::stri
 }
 
 bool is_planned_wait(const DoctorInput& facts, const JobReport& report) {
-  // The guard begins shortly before the deadline, whatever else there is.
-  for (const JobRecord& job : facts.view.state.jobs) {
-    if (job.job == report.job.number)
-      return job.kind == JobKind::guard && report.reason == "BeginTime";
-  }
-  return false;
+  // The guard begins shortly before the deadline, and trials when their window opens, whatever else
+  // there is.
+  if (report.reason != "BeginTime") return false;
+  const StudyState& state = facts.view.state;
+  return std::any_of(state.jobs.begin(), state.jobs.end(), [&](const JobRecord& job) {
+    if (job.job != report.job.number) return false;
+    const bool runs_trials = job.kind == JobKind::array || job.kind == JobKind::whole;
+    return job.kind == JobKind::guard || (runs_trials && state.created.window);
+  });
 }
 
 const ReasonRule* rule_for(const JobReport& report) {
@@ -133,10 +137,12 @@ bool is_usable(const NodeState& node) {
                       [&](const char* word) { return node.state.find(word) != std::string::npos; });
 }
 
-/// Nodes that the study leaves out by their plain names; `n[3-5]` is not taken apart here.
 bool is_excluded(const DoctorInput& facts, const NodeState& node) {
-  const auto& excluded = facts.input.site.exclude;
-  return std::find(excluded.begin(), excluded.end(), node.name) != excluded.end();
+  const auto& lists = facts.input.site.exclude;
+  return std::any_of(lists.begin(), lists.end(), [&](const std::string& list) {
+    const auto names = expand_nodes(list);
+    return std::find(names.begin(), names.end(), node.name) != names.end();
+  });
 }
 
 std::string resume(const DoctorInput& facts) { return "slurmtune resume " + facts.directory; }

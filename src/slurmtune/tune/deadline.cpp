@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "slurmtune/study/task_time.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -38,6 +40,25 @@ std::time_t change_between(std::time_t low, std::time_t high) {
   return high;
 }
 
+/// The next time that the clock of this host shows `hour:minute`.
+Instant next_at(int hour, int minute, Instant now) {
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  local.tm_hour = hour;
+  local.tm_min = minute;
+  local.tm_sec = 0;
+  local.tm_isdst = -1;
+  std::time_t at = std::mktime(&local);
+  if (at <= seconds) {
+    local.tm_mday += 1;  // mktime makes the 31st the 1st, and minds daylight saving
+    local.tm_isdst = -1;
+    at = std::mktime(&local);
+  }
+  return Instant{std::chrono::seconds(at)};
+}
+
 }  // namespace
 
 TimeWindow window_from(const DailyHours& hours, Instant now) {
@@ -56,28 +77,18 @@ TimeWindow window_from(const DailyHours& hours, Instant now) {
 Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
   int hour = 0;
   int minute = 0;
-  if (!read_clock(finish_by, hour, minute)) {
-    SLURMTUNE_TRY(const Instant at, parse_instant(finish_by));
-    if (at <= now) {
-      return invalid_input(fmt::format("{} is past; name a time to come", finish_by));
-    }
-    return at;
+  Instant at;
+  if (read_clock(finish_by, hour, minute)) {
+    at = next_at(hour, minute, now);
+  } else {
+    SLURMTUNE_TRY(at, parse_instant(finish_by));
   }
-  const std::time_t seconds =
-      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  local.tm_hour = hour;
-  local.tm_min = minute;
-  local.tm_sec = 0;
-  local.tm_isdst = -1;
-  std::time_t at = std::mktime(&local);
-  if (at <= seconds) {
-    local.tm_mday += 1;  // mktime makes the 31st the 1st, and minds daylight saving
-    local.tm_isdst = -1;
-    at = std::mktime(&local);
-  }
-  return Instant{std::chrono::seconds(at)};
+  if (at <= now) return invalid_input(fmt::format("{} is past; name a time to come", finish_by));
+  if (at - now > guard_margin) return at;
+  return invalid_input(fmt::format(
+      "{} is too near: {} min before it the study is ended with what there is, which is "
+      "nothing yet; name a later time",
+      finish_by, guard_margin.count()));
 }
 
 Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now) {

@@ -12,7 +12,8 @@
 namespace slurmtune {
 
 /// `budget.finish_by` as a point in time: `07:30` is the next one in the time zone of this host,
-/// anything else is RFC 3339. Errors: invalid_input if it is neither, or is past.
+/// anything else is RFC 3339. Errors: invalid_input if it is neither, is past, or no later than the
+/// guard's margin (task_time.hpp), so that nothing could be measured.
 [[nodiscard]] Expected<Instant> deadline_of(std::string_view finish_by, Instant now);
 
 /// The same of a study; nothing if it has no finish_by. Errors name the line.

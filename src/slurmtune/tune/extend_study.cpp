@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/tune/extend_study.hpp"
 
+#include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +20,16 @@ namespace {
 
 /// Others may write to the journal at the same time.
 constexpr int appends_max = 100;
+
+/// As [budget] of study.toml bounds them.
+template <class Number>
+Expected<void> check_bounds(std::string_view example, const std::optional<Number>& value) {
+  constexpr double most = 1e9;
+  if (!value || (*value > 0 && static_cast<double>(*value) <= most)) return {};
+  return invalid_input(
+      fmt::format("{} {}: write a number above 0, at most {:.0e}, for the whole study: {}",
+                  example.substr(0, example.find(' ')), *value, most, example));
+}
 
 Expected<Extended> event_of(const Extension& wanted, Instant now) {
   Extended event{.max_node_hours = wanted.max_node_hours,
@@ -37,17 +49,17 @@ Expected<Extended> event_of(const Extension& wanted, Instant now) {
         "nothing to extend; give --max-node-hours, --max-gpu-hours, --max-experiments or "
         "--finish-by");
   }
-  const auto not_positive = [](const auto& value) { return value && !(*value > 0); };
-  if (not_positive(event.max_node_hours) || not_positive(event.max_gpu_hours) ||
-      not_positive(event.max_experiments)) {
-    return invalid_input("a budget must be greater than 0; it is for the whole study");
-  }
+  SLURMTUNE_CHECK(check_bounds("--max-node-hours 80", event.max_node_hours));
+  SLURMTUNE_CHECK(check_bounds("--max-gpu-hours 320", event.max_gpu_hours));
+  SLURMTUNE_CHECK(check_bounds("--max-experiments 100", event.max_experiments));
   return event;
 }
 
-/// Experiments that were begun, each once.
-std::int64_t experiments_begun(const StudyView& view) {
-  std::set<std::pair<ExperimentId, int>> begun;
+using Tries = std::set<std::pair<ExperimentId, int>>;
+
+/// Tries that were begun.
+Tries tries_begun(const StudyView& view) {
+  Tries begun;
   for (const StageView& stage : view.stages) {
     for (const Shard& shard : stage.shards) {
       for (const Verdict& verdict : shard.verdicts) {
@@ -57,7 +69,36 @@ std::int64_t experiments_begun(const StudyView& view) {
       }
     }
   }
-  return static_cast<std::int64_t>(begun.size());
+  return begun;
+}
+
+std::int64_t experiments_begun(const StudyView& view) { return std::ssize(tries_begun(view)); }
+
+/// What tasks that are released may still run: nobody tells them of another budget.
+struct Committed {
+  Tries tries;  ///< those that were begun among them
+  std::int64_t node_seconds = 0;
+};
+
+Committed committed_of(const StudyView& view) {
+  Committed released{tries_begun(view), spent_node_seconds(view)};
+  if (view.state.finished) return released;
+  for (std::size_t i = 0; i < view.stages.size(); ++i) {
+    const StageView& stage = view.stages[i];
+    if (!stage.manifest || stage.decision) continue;
+    std::set<std::int64_t> started;  // their limit is in what is spent
+    for (const Shard& shard : stage.shards) started.insert(shard.start.slice);
+    for (const std::int64_t slice : open_slices(stage)) {
+      const auto& [first, end] = stage.manifest->slices[static_cast<std::size_t>(slice)];
+      for (std::int64_t k = first; k < end; ++k) {
+        const Experiment& experiment = stage.manifest->experiments[static_cast<std::size_t>(k)];
+        released.tries.insert({experiment.id, experiment.attempt});
+      }
+      if (started.contains(slice)) continue;
+      released.node_seconds += stage.manifest->task_walltime_s * view.plan.stages[i].nodes_per_task;
+    }
+  }
+  return released;
 }
 
 /// The last stage that has run.
@@ -91,18 +132,26 @@ Expected<void> check_end(const StudyView& view) {
       view.plan.stages[last].name.text));
 }
 
-Expected<void> check_spent(const StudyView& view, const StudyInput& extended) {
+/// A budget is not lowered below what was spent, nor below what is on its way.
+Expected<void> check_committed(const StudyView& view, const StudyInput& extended) {
   const auto budget = budget_node_seconds(extended);
+  const Committed released = committed_of(view);
   const std::int64_t spent = spent_node_seconds(view);
-  if (budget && *budget < spent) {
-    return invalid_input(fmt::format("the budget cannot be {}: {} are spent already",
-                                     format_node_hours(*budget), format_node_hours(spent)));
+  const std::string_view wait = "wait until the stage is over, or end the study with: cancel";
+  if (budget && *budget < released.node_seconds) {
+    return invalid_input(fmt::format(
+        "the budget cannot be {}: {} are spent already, and {} more released to tasks; {}",
+        format_node_hours(*budget), format_node_hours(spent),
+        format_node_hours(released.node_seconds - spent), wait));
   }
   const auto& experiments = extended.spec.budget.max_experiments;
   const std::int64_t begun = experiments_begun(view);
-  if (experiments && *experiments < begun) {
+  const std::int64_t all = std::ssize(released.tries);
+  if (experiments && *experiments < all) {
     return invalid_input(
-        fmt::format("max_experiments cannot be {}: {} were run already", *experiments, begun));
+        fmt::format("max_experiments cannot be {}: {} were run already, and {} more are released "
+                    "to tasks; {}",
+                    *experiments, begun, all - begun, wait));
   }
   return {};
 }
@@ -124,7 +173,7 @@ Expected<ExtendedStudy> extend_study(Autotuner& autotuner, const Extension& want
     SLURMTUNE_CHECK(check_end(view));
     const StudyInput input =
         with_extension(with_extension(autotuner.input(), view.state.extension), event);
-    SLURMTUNE_CHECK(check_spent(view, input));
+    SLURMTUNE_CHECK(check_committed(view, input));
     extended.budget_node_seconds = budget_node_seconds(input);
     extended.spent_node_seconds = spent_node_seconds(view);
     extended.max_experiments = input.spec.budget.max_experiments;

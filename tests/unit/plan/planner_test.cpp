@@ -371,5 +371,6 @@ TEST_CASE("make_plan: no task is longer than the window", "[plan]") {
   input.spec.budget.window = DailyHours{std::chrono::hours(20), std::chrono::hours(21)};
   for (const PlannedStage& stage : plan_of(input).stages) CHECK(stage.task_walltime_s <= 3600);
   input.spec.budget.window = DailyHours{std::chrono::hours(20), std::chrono::minutes(20 * 60 + 5)};
-  CHECK_THAT(refusal(input), Contains("budget.window is 5 min") && Contains("window longer"));
+  CHECK_THAT(refusal(input),
+             Contains("budget.window leaves a task is 5 min") && Contains("window longer"));
 }

@@ -145,6 +145,14 @@ TEST_CASE("doctor: jobs that wait for one reason are one finding, the guard's ti
   CHECK(patient.finding().remedy == "scontrol release 4711");
 }
 
+TEST_CASE("doctor: what waits for its window is not told to begin now", "[report]") {
+  Patient patient;
+  patient.facts.jobs[0] = reported(array_number, JobState::pending, "BeginTime");
+  CHECK(patient.finding().remedy == "scontrol update JobId=4711 StartTime=now");
+  patient.study.view.state.created.window.emplace();
+  CHECK(diagnose(patient.facts).empty());
+}
+
 TEST_CASE("doctor: a job that is gone, or a stage without jobs, is resumed", "[report]") {
   Patient patient;
   patient.facts.jobs.clear();
@@ -176,7 +184,7 @@ TEST_CASE("doctor: partitions that are gone, down or too short", "[report]") {
 TEST_CASE("doctor: too few nodes are left where the others are drained or excluded", "[report]") {
   Patient patient;
   patient.study.view.plan.stages[0].nodes_per_task = 2;
-  patient.study.input.site.exclude = {"n3"};
+  patient.study.input.site.exclude = {"n[3]"};
   patient.facts.nodes = {{"n1", "IDLE", "", {"batch"}},
                          {"n2", "IDLE+DRAIN", "bad fan", {"batch"}},
                          {"n3", "IDLE", "", {"batch"}},
@@ -185,7 +193,7 @@ TEST_CASE("doctor: too few nodes are left where the others are drained or exclud
   CHECK(finding.check == "nodes");
   CHECK(finding.what ==
         "a task takes 2 nodes, and partition batch has 1 that can be used; n2 is IDLE+DRAIN: bad "
-        "fan; the study excludes n3");
+        "fan; the study excludes n[3]");
   patient.facts.nodes[1].state = "MIXED";
   CHECK(diagnose(patient.facts).empty());
 }

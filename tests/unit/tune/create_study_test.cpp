@@ -224,6 +224,11 @@ TEST_CASE("deadline_of: a clock time is the next one, RFC 3339 is as it stands",
   CHECK(deadline_of("2026-12-01T07:30:00Z", noon).value() ==
         parse_instant("2026-12-01T07:30:00Z").value());
   CHECK_FALSE(deadline_of("2026-11-01T07:30:00Z", noon));
+  // The guard would end the study before anything was measured.
+  CHECK(deadline_of(format_instant(noon + std::chrono::minutes(16)), noon));
+  CHECK(deadline_of(format_instant(noon + std::chrono::minutes(15)), noon)
+            .error()
+            .message.find("too near: 15 min before it") != std::string::npos);
   CHECK_FALSE(deadline_of("25:00", noon));
   CHECK_FALSE(deadline_of("soon", noon));
 }

@@ -57,9 +57,14 @@ TEST_CASE("A study that ended for want of budget goes on with more of it", "[tun
   REQUIRE(study.process({Role::submit, 0}));
   REQUIRE(study.cluster().run_until([&] { return !study.state().decided.empty(); },
                                     std::chrono::hours(2)));
-  // Less is allowed as long as it is not less than was used: here the study comes to its end.
-  const auto runs = static_cast<std::int64_t>(study.runs().size());
-  REQUIRE(extend(study, {.max_experiments = runs + 1}));
+  // Less is allowed as long as it is not less than was released: here the study comes to its end.
+  std::int64_t released = 0;
+  const StudyView view = study.view();
+  for (const StageView& stage : view.stages) {
+    released += stage.manifest ? std::ssize(stage.manifest->experiments) : 0;
+  }
+  REQUIRE_FALSE(extend(study, {.max_experiments = released - 1}));
+  REQUIRE(extend(study, {.max_experiments = released}));
   study.run();
   REQUIRE(study.state().finished);
   REQUIRE(study.state().finished->stop == Stop::budget);
@@ -102,7 +107,13 @@ TEST_CASE("What cannot be extended is refused, with the reason", "[tune]") {
   REQUIRE(study.process({Role::submit, 0}));
   CHECK_THAT(extend(study, {}).error().message, Catch::Contains("nothing to extend"));
   CHECK_THAT(extend(study, {.max_node_hours = -1.0}).error().message,
-             Catch::Contains("must be greater than 0"));
+             Catch::Contains("--max-node-hours -1: write a number above 0"));
+  CHECK_THAT(extend(study, {.max_node_hours = 1e13}).error().message, Catch::Contains("1e+09"));
+  // The first array waits with all of its experiments, and nobody would tell its tasks.
+  CHECK_THAT(extend(study, {.max_experiments = 1}).error().message,
+             Catch::Contains("more are released to tasks"));
+  CHECK_THAT(extend(study, {.max_node_hours = 0.01}).error().message,
+             Catch::Contains("more released to tasks"));
   CHECK_THAT(extend(study, {.finish_by = "2026-11-30T19:00:00Z"}).error().message,
              Catch::Contains("is past"));
   study.run();
