@@ -165,7 +165,16 @@ Step renew_guard(const StudyView& view, Instant now) {
                        .after_any = {}});
 }
 
+/// What Slurm could not launch waits for an administrator, and all that comes after waits for it.
+/// Cancelled, it is as lost as any other job.
+Step drop_held(const StudyView& view) {
+  if (view.held_jobs.empty()) return nothing();
+  return act(CancelJob{*view.held_jobs.begin()});
+}
+
 Step resume(const StudyView& view) {
+  SLURMTUNE_TRY(auto held, drop_held(view));
+  if (held) return act(*std::move(held));
   const std::size_t current = current_stage(view);
   if (current >= view.stages.size()) return nothing();
   // A stage whose tasks all ended is concluded here and now; else its lost tasks are run again.

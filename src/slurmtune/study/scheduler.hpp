@@ -88,6 +88,9 @@ struct JobReport {
   std::optional<Instant> starts = std::nullopt;
 };
 
+/// Whether the batch system failed to launch what it reports of and holds it since.
+[[nodiscard]] bool is_held_after_launch(const JobReport& report);
+
 /// The batch system as a study needs it. One suite (tests/contract) holds for every implementation.
 class Scheduler {
  public:

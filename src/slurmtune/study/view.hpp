@@ -36,6 +36,9 @@ struct StudyView {
 
   /// Jobs that run or will run, by number; absent if the batch system could not be asked.
   std::optional<std::set<std::int64_t>> live_jobs;
+  /// Those of them that could not be launched and are held since: they run only once somebody
+  /// releases them.
+  std::set<std::int64_t> held_jobs;
   /// True once open shards were waited for as long as the filesystem may need to show them.
   bool settled = false;
   /// True if whoever intended a submission is known to be dead (same host, no such process).

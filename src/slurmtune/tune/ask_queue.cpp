@@ -82,6 +82,9 @@ Expected<void> Autotuner::ask_queue(StudyView& view) {
   }
   if (absence_ == Absence::doubted) ask_accounting(view);
   view.live_jobs = queue_->live;
+  for (const std::int64_t job : queue_->held) {
+    if (queue_->live.contains(job) && !queue_->moves.contains(job)) view.held_jobs.insert(job);
+  }
   for (const auto& [task, report] : queue_->over) view.reported_over.push_back(report);
   return {};
 }
@@ -92,6 +95,7 @@ void Autotuner::take(const StudyView& view, const std::vector<JobReport>& report
     queue_->told.insert(report.job.number);
     if (!is_over(report.state)) {
       queue_->live.insert(report.job.number);
+      (is_held_after_launch(report) ? queue_->held : queue_->moves).insert(report.job.number);
     } else if (report.task) {
       JobReport& known = queue_->over[{report.job.number, *report.task}];
       // Accounting, asked second, alone knows by whom a job was cancelled.
@@ -122,7 +126,7 @@ Expected<void> Autotuner::explain_absence(const StudyView& view, const std::vect
                   std::chrono::duration_cast<std::chrono::seconds>(world_.absence_pause).count()));
   world_.sleep(world_.absence_pause);
   SLURMTUNE_TRY(const auto again, executor_->report_anew(jobs));
-  queue_->live.clear();
+  for (auto* jobs_then : {&queue_->live, &queue_->held, &queue_->moves}) jobs_then->clear();
   take(view, again);
   return {};
 }

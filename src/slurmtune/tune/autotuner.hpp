@@ -99,6 +99,8 @@ class Autotuner {
   struct QueueAnswer {
     std::set<std::int64_t> asked;  ///< jobs that it speaks of
     std::set<std::int64_t> live;   ///< those of them that are not over
+    std::set<std::int64_t> held;   ///< of those, the ones with a task that is held after a launch
+    std::set<std::int64_t> moves;  ///< those with a task that is not
     std::set<std::int64_t> told;   ///< those that it has any word of
     std::map<std::pair<std::int64_t, std::int64_t>, JobReport> over;  ///< tasks that are over
     std::set<std::int64_t> accounted;  ///< those that accounting was asked about

@@ -151,6 +151,21 @@ TEST_CASE("decide: resume runs lost tasks again, and only those", "[study]") {
   CHECK_FALSE(next(study.view, Role::resume));
 }
 
+TEST_CASE("decide: what could not be launched and is held goes, and runs again", "[study]") {
+  ViewBuilder study(2);
+  study.manifest(0, 1, 1);
+  study.job(study.name(0), JobKind::array, 10, Life::live);
+  study.job(study.name(0), JobKind::reducer, 11, Life::live);
+  study.view.held_jobs = {10};
+  // A reducer that happens to look leaves it: it was not called for that.
+  CHECK_FALSE(decide(study.view, {Role::reduce, 0}, noon));
+  CHECK(next(study.view, Role::resume) == Action(CancelJob{10}));
+  study.view.live_jobs->erase(10);
+  study.view.held_jobs.clear();
+  // Its reducer is there and concludes with what there is; the rest of the graph is missing.
+  CHECK(std::get<SubmitJob>(*next(study.view, Role::resume)).stage == study.name(1));
+}
+
 TEST_CASE("decide: resume gives a stage up after three arrays and concludes what there is",
           "[study]") {
   ViewBuilder study(1);
