@@ -58,14 +58,22 @@ SliceLimits slice_limits(const StageRequest& request) {
 }
 
 /// Experiments of the search that were lost where no later stage of the search could try them
-/// again: the first round of confirm catches up on them, and the second confirms.
+/// again: the first round of confirm catches up on them, and the second confirms. As long as there
+/// is nothing to confirm, a later one has those that the user asked for again.
 std::vector<Experiment> lost_in_search(const SearchContext& context, const StageRequest& request) {
-  if (request.kind != Purpose::confirm || request.round != 0) return {};
+  if (request.kind != Purpose::confirm) return {};
+  if (request.round != 0 && leader_of(context)) return {};
   const auto& trials = context.history.trials();
   const bool walked_grid = std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
     return trial.asked_by == Purpose::grid || trial.asked_by == Purpose::halving;
   });
-  return retries(context, walked_grid ? Purpose::grid : Purpose::curve);
+  std::vector<Experiment> again = retries(context, walked_grid ? Purpose::grid : Purpose::curve);
+  if (request.round == 0) return again;
+  std::erase_if(again, [&](const Experiment& experiment) {
+    const Trial* trial = context.history.find(experiment.id);
+    return trial == nullptr || !trial->verdict || trial->verdict->reason != retried_try;
+  });
+  return again;
 }
 
 }  // namespace

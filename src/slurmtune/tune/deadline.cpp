@@ -92,12 +92,21 @@ Expected<Instant> deadline_of(std::string_view finish_by, Instant now) {
 }
 
 Expected<std::optional<Instant>> deadline_of(const StudySpec& spec, Instant now) {
-  if (spec.budget.finish_by.empty()) return std::nullopt;
-  const auto deadline = deadline_of(spec.budget.finish_by, now);
-  if (deadline) return *deadline;
-  return tl::unexpected(Error{deadline.error().kind,
-                              fmt::format("{}:{}: budget.finish_by: {}", spec.path,
-                                          spec.budget.finish_by_line, deadline.error().message)});
+  const BudgetSpec& budget = spec.budget;
+  if (budget.finish_by.empty()) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    return invalid_input(
+        fmt::format("{}:{}: budget.finish_by: {}", spec.path, budget.finish_by_line, why));
+  };
+  const auto deadline = deadline_of(budget.finish_by, now);
+  if (!deadline) return refuse(deadline.error().message);
+  if (!budget.window) return *deadline;
+  const Instant opens = window_from(*budget.window, now).span_at(now).begin;
+  if (opens < *deadline - guard_margin) return *deadline;
+  return refuse(fmt::format(
+      "{} comes before budget.window ({}) opens the next time, at {}: nothing could run; name a "
+      "later time",
+      budget.finish_by, format_daily_hours(*budget.window), format_instant(opens)));
 }
 
 }  // namespace slurmtune

@@ -216,6 +216,17 @@ TEST_CASE("load_study: files that are not there are bad input, named with what t
   CHECK(message(head + "[slurm]\nsite = \"genric\"\n").find("'generic'") != std::string::npos);
 }
 
+TEST_CASE("deadline_of: a deadline before the window opens is refused with its line", "[tune]") {
+  StudySpec spec;
+  spec.budget.window = parse_daily_hours("02:00-03:00").value();
+  const Instant opens = window_from(*spec.budget.window, noon).span_at(noon).begin;
+  spec.budget.finish_by_line = 7;
+  spec.budget.finish_by = format_instant(opens + std::chrono::minutes(16));
+  CHECK(deadline_of(spec, noon));
+  spec.budget.finish_by = format_instant(opens + std::chrono::minutes(15));
+  CHECK(deadline_of(spec, noon).error().message.starts_with("study.toml:7: budget.finish_by: "));
+}
+
 TEST_CASE("deadline_of: a clock time is the next one, RFC 3339 is as it stands", "[tune]") {
   const auto clock = deadline_of("07:30", noon);
   REQUIRE(clock);

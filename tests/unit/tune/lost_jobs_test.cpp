@@ -127,3 +127,20 @@ TEST_CASE("a node under which tasks died twice is left out by all jobs that foll
   }
   CHECK(told > 0);
 }
+
+TEST_CASE("a study whose tasks all failed before their first line is not finished by that",
+          "[tune]") {
+  SimulatedStudy study;
+  bool blind = true;  // the nodes do not see the directory
+  study.dies = [&](const std::string& name) { return blind && name.ends_with("-a-0"); };
+  study.death = JobState::failed;
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  REQUIRE_FALSE(study.state().finished);
+  CHECK_THAT(study.last_error(), Catch::Contains("no task of this study could begin"));
+  blind = false;
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  REQUIRE(study.state().finished);
+  CHECK(study.state().finished->best);
+}

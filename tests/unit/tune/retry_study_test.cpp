@@ -86,6 +86,24 @@ TEST_CASE("retry: a study that ended because nothing started is opened again", "
   CHECK(read_file(study.directory().decision_path(ended)) == decision);
 }
 
+TEST_CASE("retry: a grid of which nothing worked goes on with a later round", "[tune]") {
+  SimulatedStudy study(SimulatedStudy::deepspeed_study() + "strategy = \"grid\"\n");
+  study.trial = no_library;
+  REQUIRE(study.process({Role::submit, 0}));
+  study.run();
+  REQUIRE(study.state().finished);
+  REQUIRE_FALSE(study.state().finished->best);
+  study.trial = SimulatedStudy::model_trial;
+  const auto plan = study.retry(mendable_outcomes());
+  INFO((plan ? "" : plan.error().message));
+  REQUIRE(plan);
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  REQUIRE(study.state().finished);
+  CHECK(study.state().finished->best);
+  check_nothing_measured_twice(study.view());
+}
+
 TEST_CASE("retry: in a study that goes on the next reducer proposes them again", "[tune]") {
   SimulatedStudy study;
   study.trial = bad_program;
