@@ -48,7 +48,7 @@ std::string_view name_of(CancelledBy by) { return canceller_names.name_of(by); }
 bool is_held_after_launch(const JobReport& report) {
   // squeue prints with underscores what libslurm hands out with blanks.
   return !is_over(report.state) && (report.reason == "launch failed requeued held" ||
-                                               report.reason == "launch_failed_requeued_held");
+                                    report.reason == "launch_failed_requeued_held");
 }
 
 }  // namespace slurmtune
