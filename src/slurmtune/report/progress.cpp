@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include "slurmtune/generate/label.hpp"
+#include "slurmtune/model/history.hpp"
 #include "slurmtune/model/objective.hpp"
 
 namespace slurmtune {
 
 namespace {
-
-using Try = std::pair<ExperimentId, int>;
 
 /// The newest shard of every slice: a requeued task has more than one.
 std::map<std::int64_t, const Shard*> newest_shards(const StageView& stage) {
@@ -26,34 +25,42 @@ std::map<std::int64_t, const Shard*> newest_shards(const StageView& stage) {
   return newest;
 }
 
+/// How an experiment ended, as reducers believe it; nothing where it did not, or where a task that
+/// was started again is about to run it.
+std::optional<Outcome> outcome_of(const History& history, const Experiment& experiment,
+                                  bool is_open) {
+  const Trial* trial = history.find(experiment.id);
+  if (trial == nullptr || !trial->verdict) return std::nullopt;
+  const Outcome outcome = trial->verdict->outcome;
+  if (is_open && rule_of(outcome).retry == Retry::while_budget_lasts) return std::nullopt;
+  return outcome;
+}
+
 void count_experiments(const StageView& stage, StageProgress& progress) {
   const Manifest& manifest = *stage.manifest;
-  std::map<Try, const Verdict*> verdicts;
+  History history;
+  std::vector<Verdict> verdicts;
   for (const Shard& shard : stage.shards) {
-    for (const Verdict& verdict : shard.verdicts) {
-      const Verdict*& there = verdicts[{verdict.experiment, verdict.attempt}];
-      if (there == nullptr || there->ended <= verdict.ended) there = &verdict;
-    }
+    verdicts.insert(verdicts.end(), shard.verdicts.begin(), shard.verdicts.end());
   }
-  const auto is_judged = [&](const Experiment& experiment) {
-    return verdicts.contains({experiment.id, experiment.attempt});
-  };
+  history.add(manifest, verdicts);
+  const auto newest = newest_shards(stage);
   progress.experiments = static_cast<std::int64_t>(manifest.experiments.size());
-  for (const Experiment& experiment : manifest.experiments) {
-    const auto found = verdicts.find({experiment.id, experiment.attempt});
-    if (found == verdicts.end()) continue;
-    ++progress.done;
-    ++progress.outcomes[found->second->outcome];
-  }
-  for (const auto& [number, shard] : newest_shards(stage)) {
-    if (shard->end || number < 0 || static_cast<std::size_t>(number) >= manifest.slices.size()) {
-      continue;
+  for (std::size_t number = 0; number < manifest.slices.size(); ++number) {
+    const auto shard = newest.find(static_cast<std::int64_t>(number));
+    const bool is_open = shard != newest.end() && !shard->second->end;
+    const Slice& slice = manifest.slices[number];
+    std::int64_t left = 0;
+    for (std::int64_t k = slice.first; k < slice.end; ++k) {
+      const auto& experiment = manifest.experiments[static_cast<std::size_t>(k)];
+      if (const auto outcome = outcome_of(history, experiment, is_open)) {
+        ++progress.done;
+        ++progress.outcomes[*outcome];
+      } else {
+        ++left;
+      }
     }
-    const Slice& slice = manifest.slices[static_cast<std::size_t>(number)];
-    const auto first = manifest.experiments.begin() + slice.first;
-    const auto left = (slice.end - slice.first) -
-                      std::count_if(first, first + (slice.end - slice.first), is_judged);
-    progress.running += std::min<std::int64_t>(manifest.lanes, left);
+    if (is_open) progress.running += std::min<std::int64_t>(manifest.lanes, left);
   }
   progress.waiting = progress.experiments - progress.done - progress.running;
 }

@@ -60,6 +60,30 @@ TEST_CASE("a requeued task counts once", "[report]") {
   CHECK(stages[0].running == 1);
 }
 
+TEST_CASE("of a requeued task what it says last counts, and not before it says it", "[report]") {
+  ReportedStudy study = ReportedStudy::confirmed();
+  auto& shards = study.view.stages[0].shards;
+  const Shard whole = shards[0];
+  shards[0].verdicts[0].outcome = Outcome::preempted;
+  Shard again = whole;
+  again.start.restart = 1;
+  again.start.at += std::chrono::hours(1);
+  again.verdicts.clear();
+  again.end.reset();
+  shards.push_back(again);
+  const auto before = progress_of(study.view)[0];
+  CHECK(before.running == 1);
+  CHECK_FALSE(before.outcomes.contains(Outcome::preempted));
+  // Whatever the clocks of the nodes say.
+  shards.back().verdicts = {whole.verdicts[0]};
+  shards.back().verdicts[0].outcome = Outcome::ok;
+  shards.back().verdicts[0].ended = shards[0].verdicts[0].ended - std::chrono::minutes(5);
+  shards.back().end = whole.end;
+  const auto after = progress_of(study.view)[0];
+  CHECK(after.done == after.experiments);
+  CHECK_FALSE(after.outcomes.contains(Outcome::preempted));
+}
+
 TEST_CASE("the progress line names stage, count, last verdict, the fastest and the cost",
           "[report]") {
   ReportedStudy study = half_way();
