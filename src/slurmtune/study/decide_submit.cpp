@@ -237,6 +237,10 @@ Step settle_intent(const StudyView& view, Instant now, Meanwhile meanwhile) {
 }
 
 Step trim(const StudyView& view, std::size_t decided, std::size_t next) {
+  // A task that is held, or was requeued since, has nothing to add, and its reducer waits for it.
+  for (const JobRecord* job : view.state.jobs_of(view.plan.stages[decided].name, JobKind::array)) {
+    if (view.is_live(*job) && job->job != view.own_job) return act(CancelJob{*job->job});
+  }
   for (std::size_t i = decided + 1; i <= next && i < view.stages.size(); ++i) {
     const StageName& name = view.plan.stages[i].name;
     const std::int64_t needed =

@@ -4,7 +4,8 @@
 
 import subprocess
 
-from fault_case import FaultTest, cases, cluster_sh, grid_study, main, output_of, queue, tasks_of
+from fault_case import (FaultTest, cases, cluster_sh, grid_study, main, output_of, queue,
+                        slurmtune, tasks_of)
 
 # Long enough for a fault to meet a trial that runs.
 SLOW = grid_study((400, 250, 700))
@@ -25,6 +26,20 @@ class Jobs(FaultTest):
         task = self.running_task(study)
         self.pause(0, 1)
         output_of("scontrol", "requeue", task)
+        self.conclude(study, **SLOW_WINNER)
+
+    @cases(in_ci=True)
+    def test_task_held_by_hand(self):
+        """What is held goes nowhere, and all that comes after waits: `resume` goes on without it."""
+        study = self.begin(SLOW)
+        task = self.running_task(study)
+        output_of("scontrol", "requeuehold", task)
+        others = [other for other in tasks_of(study.job("-01-grid-a-0"), "R") if other != task]
+        self.wait_for(lambda: not set(others) & set(tasks_of(study.job("-01-grid-a-0"), "R")),
+                      "the other tasks end", study=study)
+        self.assertEqual(study.events("decided"), [])
+        self.wait_for(lambda: slurmtune("resume", study.root).code == 0 and
+                      study.events("decided"), "resume concludes the stage", study=study)
         self.conclude(study, **SLOW_WINNER)
 
     @cases(seeds=5)
@@ -58,7 +73,8 @@ class Jobs(FaultTest):
         output_of("sbatch", "--partition=debug", "--exclusive", f"--nodelist={node}", "--time=1",
                   f"--output={self.place}/preempts", "--wrap", "sleep 2")
         self.conclude(study, **SLOW_WINNER)
-        self.assertIn("preempt", (study.logs() + "preempt").lower())
+        if not list(study.root.glob("stages/01-grid/verdicts/*.1.jsonl")):
+            self.skipTest("the task had ended before it could be preempted")
 
     @cases(in_ci=True, seeds=5)
     def test_array_task_cancelled_running(self):
