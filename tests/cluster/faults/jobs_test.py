@@ -30,7 +30,7 @@ class Jobs(FaultTest):
 
     @cases(in_ci=True)
     def test_task_held_by_hand(self):
-        """What is held goes nowhere, and all that comes after waits: `resume` goes on without it."""
+        """What is held goes nowhere, and all after it waits: `resume` goes on without it."""
         study = self.begin(SLOW)
         task = self.running_task(study)
         output_of("scontrol", "requeuehold", task)
