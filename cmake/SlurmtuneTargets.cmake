@@ -75,28 +75,46 @@ function(slurmtune_add_test name)
     PRIVATE SLURMTUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
             SLURMTUNE_BINARY_DIR="${PROJECT_BINARY_DIR}"
             SLURMTUNE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(NOT bench IN_LIST arg_LABEL)
+    # Assertions take the compiler longer than they ever run; what they test is optimised.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   slurmtune_link(${name} PRIVATE "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
-  slurmtune_register_test(${name} "${arg_CLUSTER}" "${arg_LABEL}" "${arg_TIMEOUT}"
+  set(cluster "")
+  if(arg_CLUSTER)
+    set(cluster shared)
+  endif()
+  slurmtune_register_test(${name} "${cluster}" "${arg_LABEL}" "${arg_TIMEOUT}"
                           "$<TARGET_FILE:${name}>")
 endfunction()
 
-# slurmtune_add_script_test(<name> LABEL <label>… COMMAND … [CLUSTER] [TIMEOUT <seconds>])
+# slurmtune_add_script_test(<name> LABEL <label>… COMMAND … [CLUSTER|OWN_CLUSTER]
+#                           [TIMEOUT <seconds>])
 #
 # A CTest test that is a command. It finds SLURMTUNE_SOURCE_DIR and SLURMTUNE_BIN_DIR in its
 # environment. Exit code 125 means skipped (tests/support/skip.sh). With CLUSTER it runs in
-# tests/cluster/with-cluster.sh, alone, on the cluster that the fixture brings up, and has the label
-# cluster too. TIMEOUT: 120 if not given.
+# tests/cluster/with-cluster.sh, on the cluster that the fixture brings up, and has the label
+# cluster too; with OWN_CLUSTER on a cluster of its own, beside other tests: for what mostly waits.
+# TIMEOUT: 120 if not given.
+#
+# `ctest -j3` runs one test at a time that has timing to itself (all but unit, golden and style),
+# and those with a cluster of their own beside it.
 function(slurmtune_add_script_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CLUSTER" "TIMEOUT" "LABEL;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CLUSTER;OWN_CLUSTER" "TIMEOUT" "LABEL;COMMAND")
   slurmtune_no_leftovers(${name} "${arg_UNPARSED_ARGUMENTS}")
-  slurmtune_register_test(${name} "${arg_CLUSTER}" "${arg_LABEL}" "${arg_TIMEOUT}"
-                          "${arg_COMMAND}")
+  set(cluster "")
+  if(arg_OWN_CLUSTER)
+    set(cluster own)
+  elseif(arg_CLUSTER)
+    set(cluster shared)
+  endif()
+  slurmtune_register_test(${name} "${cluster}" "${arg_LABEL}" "${arg_TIMEOUT}" "${arg_COMMAND}")
 endfunction()
 
 set(SLURMTUNE_CLUSTER_RECORD "${PROJECT_BINARY_DIR}/cluster_dir")
 
-function(slurmtune_register_test name on_cluster labels timeout command)
+function(slurmtune_register_test name cluster labels timeout command)
   if(NOT labels)
     message(FATAL_ERROR "test ${name} needs a LABEL")
   endif()
@@ -105,18 +123,32 @@ function(slurmtune_register_test name on_cluster labels timeout command)
   endif()
   set(environment SLURMTUNE_SOURCE_DIR=${PROJECT_SOURCE_DIR}
                   SLURMTUNE_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
-  if(on_cluster)
+  if(cluster)
     list(APPEND labels cluster)
     list(REMOVE_DUPLICATES labels)
-    list(APPEND environment SLURMTUNE_CLUSTER_RECORD=${SLURMTUNE_CLUSTER_RECORD})
+    set(record "${SLURMTUNE_CLUSTER_RECORD}")
+    if(cluster STREQUAL "own")
+      string(APPEND record "_${name}")
+      list(APPEND environment SLURMTUNE_OWN_CLUSTER=1)
+    endif()
+    list(APPEND environment SLURMTUNE_CLUSTER_RECORD=${record})
     list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/cluster/with-cluster.sh")
   endif()
   add_test(NAME ${name} COMMAND ${command})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 125
                                           ENVIRONMENT "${environment}")
-  if(on_cluster)
-    # A test may kill nodes: one at a time.
-    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED cluster RESOURCE_LOCK cluster)
+  if(cluster STREQUAL "own")
+    set_tests_properties(${name} PROPERTIES COST 3) # the first to start
+    return()
+  endif()
+  list(FILTER labels EXCLUDE REGEX "^(unit|golden|style)$")
+  if(labels)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK machine COST 1)
+  else()
+    set_tests_properties(${name} PROPERTIES COST 2)
+  endif()
+  if(cluster STREQUAL "shared")
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED cluster)
   endif()
 endfunction()
 

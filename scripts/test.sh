@@ -16,8 +16,12 @@ scripts/install-deps.sh build test
 
 build_release all -- -D SLURMTUNE_TESTS=ON -D SLURMTUNE_HEADER_CHECK=ON
 
-# However the tests end, the cluster that they share does not outlive them.
-trap 'tests/cluster/fixture.sh down build/release/cluster_dir' EXIT
+# However the tests end, no cluster of theirs outlives them.
+clusters_down() {
+    local record
+    for record in build/release/cluster_dir*; do tests/cluster/fixture.sh down "$record"; done
+}
+trap clusters_down EXIT
 trap 'exit 130' INT TERM
 
 step "test"
@@ -26,8 +30,9 @@ rm -f "$result"
 # A job or a trial inherits this, and so is known as ours.
 export SLURMTUNE_TEST_RUN=$$-$RANDOM
 ctest_exit=0
-ctest --test-dir build/release --output-on-failure --no-tests=error --output-junit "$PWD/$result" \
-    -LE '^(bench|campaign)$' "$@" || ctest_exit=$?
+# What needs the machine for itself runs alone; what mostly waits runs beside it.
+ctest --test-dir build/release -j3 --output-on-failure --no-tests=error \
+    --output-junit "$PWD/$result" -LE '^(bench|campaign)$' "$@" || ctest_exit=$?
 
 step "processes left behind"
 leftover_exit=0

@@ -5,7 +5,7 @@
     leftovers.py MARK BUILD_DIRECTORY
 
 A process is the tests' if MARK is its SLURMTUNE_TEST_RUN, if its program is in BUILD_DIRECTORY, or
-if it holds a file of the test cluster open (Slurm's daemons overwrite their environment). This
+if it holds a file of a test cluster open (Slurm's daemons overwrite their environment). This
 script and its parents are not among them.
 """
 
@@ -32,24 +32,25 @@ def links(directory):
             continue  # closed meanwhile
 
 
-def is_ours(pid, mark, build, cluster):
+def is_ours(pid, mark, build, clusters):
     proc = f"/proc/{pid}"
     if f"SLURMTUNE_TEST_RUN={mark}".encode() in Path(proc, "environ").read_bytes().split(b"\0"):
         return True
     if os.readlink(f"{proc}/exe").startswith(build + "/"):
         return True
-    return bool(cluster) and any(link.startswith(cluster + "/") for link in links(f"{proc}/fd"))
+    return any(link.startswith(clusters) for link in links(f"{proc}/fd"))
 
 
 def leftovers(mark, build):
     """Returns lines: pid and command of every process that is the tests'."""
-    record = Path(build, "cluster_dir")
-    cluster = record.read_text(encoding="utf-8").strip() if record.exists() else ""
+    records = [record.read_text(encoding="utf-8").strip()
+               for record in Path(build).glob("cluster_dir*")]
+    clusters = tuple(f"{record}/" for record in records if record)
     own = set(parents(os.getpid()))
     found = []
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
-            if pid in own or not is_ours(pid, mark, build, cluster):
+            if pid in own or not is_ours(pid, mark, build, clusters):
                 continue
             command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
