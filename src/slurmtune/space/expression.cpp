@@ -2,9 +2,11 @@
 #include "slurmtune/space/expression.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 
 #include <fmt/core.h>
@@ -20,7 +22,18 @@ namespace {
 
 constexpr std::size_t text_max = 4096;
 
-double remainder_of(double a, double b) { return std::fmod(a, b); }
+// std::fmod, which is slow, and the same for whole numbers.
+double remainder_of(double a, double b) {
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  if (a >= 0.0 && a < exact && b >= 1.0 && b < exact) {
+    const auto whole_a = static_cast<std::int64_t>(a);
+    const auto whole_b = static_cast<std::int64_t>(b);
+    if (static_cast<double>(whole_a) == a && static_cast<double>(whole_b) == b) {
+      return static_cast<double>(whole_a % whole_b);
+    }
+  }
+  return std::fmod(a, b);
+}
 double logical_not(double a) { return a == 0.0 ? 1.0 : 0.0; }
 double floor_of(double a) { return std::floor(a); }
 double ceil_of(double a) { return std::ceil(a); }
@@ -99,6 +112,96 @@ Expected<Prepared> prepare(std::string_view text) {
     prepared.text += is_space(c) ? ' ' : c;
   }
   return prepared;
+}
+
+ExpressionStep step_of(Operation operation, std::size_t arity) {
+  return {.operation = operation, .arity = arity};
+}
+
+ExpressionStep number_step(double number) {
+  return {.operation = Operation::number, .number = number};
+}
+
+// Codes 0 to 12 of the library, in its order.
+constexpr std::array<Operation, 13> binary_operations{
+    Operation::less_equal, Operation::greater_equal, Operation::not_equal, Operation::equal,
+    Operation::less,       Operation::greater,       Operation::add,       Operation::subtract,
+    Operation::multiply,   Operation::divide,        Operation::power,     Operation::logical_and,
+    Operation::logical_or};
+
+/// A function that the bytecode calls; no operation if it takes more than three values.
+ExpressionStep call_step(const mu::SToken& token) {
+  const auto function = token.Fun.cb;
+  const int count = token.Fun.argc;
+  ExpressionStep step = step_of(Operation::call, static_cast<std::size_t>(std::abs(count)));
+  // Identity only, never called through this pointer.
+  step.function_id = reinterpret_cast<const void*>(function._pRawFun);  // NOLINT(*reinterpret-cast)
+  if (step.function_id == reinterpret_cast<const void*>(&remainder_of)) {  // NOLINT(*reinterpret*)
+    step.operation = Operation::remainder;
+  } else if (step.function_id == reinterpret_cast<const void*>(&logical_not)) {  // NOLINT(*rein*)
+    step.operation = Operation::logical_not;
+  } else if (count < 0) {
+    step.function = [function, count](const double* values) {
+      return function.call_multfun(values, -count);
+    };
+  } else if (count == 1) {
+    step.function = [function](const double* values) { return function.call_fun<1>(values[0]); };
+  } else if (count == 2) {
+    step.function = [function](const double* values) {
+      return function.call_fun<2>(values[0], values[1]);
+    };
+  }
+  return step;
+}
+
+/// What one code of the library makes. False if it is none that we know.
+bool add_steps(const mu::SToken& token, const std::vector<double>& slots,
+               std::vector<ExpressionStep>& steps) {
+  const auto add_variable = [&] {
+    ExpressionStep step = step_of(Operation::variable, 0);
+    step.variable = static_cast<std::size_t>(token.Val.ptr - slots.data());
+    steps.push_back(std::move(step));
+  };
+  const auto add_product = [&](std::size_t factors) {
+    add_variable();
+    for (std::size_t i = 1; i < factors; ++i) {
+      add_variable();
+      steps.push_back(step_of(Operation::multiply, 2));
+    }
+  };
+  switch (token.Cmd) {
+    case mu::cmVAR: add_variable(); return true;
+    case mu::cmVAL: steps.push_back(number_step(token.Val.data2)); return true;
+    case mu::cmVARPOW2: add_product(2); return true;
+    case mu::cmVARPOW3: add_product(3); return true;
+    case mu::cmVARPOW4: add_product(4); return true;
+    case mu::cmVARMUL:
+      add_variable();
+      steps.push_back(number_step(token.Val.data));
+      steps.push_back(step_of(Operation::multiply, 2));
+      steps.push_back(number_step(token.Val.data2));
+      steps.push_back(step_of(Operation::add, 2));
+      return true;
+    case mu::cmIF:
+    case mu::cmELSE: return true;  // both branches are on the stack when the choice is made
+    case mu::cmENDIF: steps.push_back(step_of(Operation::select, 3)); return true;
+    case mu::cmFUNC:
+      steps.push_back(call_step(token));
+      return steps.back().operation != Operation::call || steps.back().function != nullptr;
+    default: break;
+  }
+  if (token.Cmd < 0 || token.Cmd >= static_cast<int>(binary_operations.size())) return false;
+  steps.push_back(step_of(binary_operations.at(static_cast<std::size_t>(token.Cmd)), 2));
+  return true;
+}
+
+/// What the library has compiled; empty if it has codes that we do not know.
+std::vector<ExpressionStep> steps_of(const mu::Parser& parser, const std::vector<double>& slots) {
+  std::vector<ExpressionStep> steps;
+  for (const mu::SToken* token = parser.GetByteCode().GetBase(); token->Cmd != mu::cmEND; ++token) {
+    if (!add_steps(*token, slots, steps)) return {};
+  }
+  return steps;
 }
 
 }  // namespace
@@ -192,6 +295,24 @@ Expected<void> Expression::check_names(const std::vector<std::string>& known) co
     }
   }
   return {};
+}
+
+std::vector<ExpressionStep> Expression::steps() const {
+  auto steps = steps_of(compiled_->parser, compiled_->slots);
+  if (!steps.empty()) return steps;
+  // A code that this version of the library does not have: the whole is one function.
+  for (std::size_t i = 0; i < compiled_->slots.size(); ++i) {
+    steps.push_back({.operation = Operation::variable, .variable = i});
+  }
+  steps.push_back({.operation = Operation::call,
+                   .arity = compiled_->slots.size(),
+                   .function =
+                       [compiled = compiled_.get()](const double* values) {
+                         std::copy_n(values, compiled->slots.size(), compiled->slots.begin());
+                         return compiled->parser.Eval();
+                       },
+                   .function_id = compiled_.get()});
+  return steps;
 }
 
 const std::vector<std::string>& Expression::variables() const { return compiled_->names; }

@@ -9,6 +9,7 @@
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/record/configuration.hpp"
+#include "slurmtune/space/expression_step.hpp"
 
 namespace slurmtune {
 
@@ -39,6 +40,10 @@ class Expression {
 
   /// Checks that every name is one of `known`. Errors: invalid_input, naming the nearest.
   [[nodiscard]] Expected<void> check_names(const std::vector<std::string>& known) const;
+
+  /// The expression as steps for a stack, for those who evaluate it for many values at once. They
+  /// give the same result as `evaluate`, to the bit, and live no longer than this expression.
+  [[nodiscard]] std::vector<ExpressionStep> steps() const;
 
   /// The names that the expression uses, sorted.
   [[nodiscard]] const std::vector<std::string>& variables() const;

@@ -57,6 +57,9 @@ struct Parameter {
 /// makes).
 class Space {
  public:
+  /// Of study.toml, for messages.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
   /// Every parameter in the order of enumeration: ours first, then as in study.toml.
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   /// The parameter of that name, or null.
@@ -95,6 +98,7 @@ class Space {
  private:
   friend class SpaceBuilder;
   friend class SpaceWalk;
+  friend class SpaceRules;
 
   /// What expressions see without any parameter.
   [[nodiscard]] std::map<std::string, double> constants() const;
