@@ -24,14 +24,18 @@ LastStarts last_starts(const StageView& stage) {
   return last;
 }
 
-std::int64_t of_shards(const StageView& stage, const LastStarts& last) {
+std::int64_t of_shards(const StudyView& view, std::size_t index, const LastStarts& last) {
+  const StageView& stage = view.stages[index];
+  // Only what is yet to be spent has to be kept from exceeding a budget.
+  const bool at_worst = view.plan.budget_node_seconds && !view.state.finished;
+  const auto silent = at_worst ? SilentStarts::charged : SilentStarts::free;
   const std::int64_t walltime = stage.manifest ? stage.manifest->task_walltime_s : 0;
   std::int64_t spent = 0;
   for (const auto& [task, shard] : last) {
     const TaskStart& start = shard->start;
     spent += shard->end ? shard->end->node_seconds : walltime * start.allocated_nodes;
     spent += start.allocated_nodes * used_by_starts(task.first, task.second, start.restart,
-                                                    start.at, walltime, stage.shards);
+                                                    start.at, walltime, stage.shards, silent);
   }
   return spent;
 }
@@ -63,7 +67,7 @@ std::int64_t spent_node_seconds(const StudyView& view) {
   std::int64_t spent = 0;
   for (std::size_t i = 0; i < view.stages.size(); ++i) {
     const LastStarts last = last_starts(view.stages[i]);
-    spent += of_shards(view.stages[i], last) + of_silent_tasks(view, i, last);
+    spent += of_shards(view, i, last) + of_silent_tasks(view, i, last);
   }
   return spent;
 }

@@ -20,7 +20,8 @@ std::int64_t whole_seconds(Instant from, Instant to) {
 bool ended_by_window(const Shard& shard) { return shard.end && shard.end->reason == end_by_window; }
 
 std::int64_t used_by_starts(std::int64_t array_job, std::int64_t slice, int before, Instant until,
-                            std::int64_t walltime_s, std::span<const Shard> shards) {
+                            std::int64_t walltime_s, std::span<const Shard> shards,
+                            SilentStarts silent_starts) {
   std::map<int, const Shard*> starts;
   for (const Shard& shard : shards) {
     const TaskStart& start = shard.start;
@@ -28,19 +29,26 @@ std::int64_t used_by_starts(std::int64_t array_job, std::int64_t slice, int befo
     starts[start.restart] = &shard;
   }
   std::int64_t used = 0;
+  std::int64_t silent = 0;  // what those without a shard used at most, since the last one with one
   Instant next = until;
   for (int restart = before - 1; restart >= 0; --restart) {
     const auto found = starts.find(restart);
     if (found == starts.end()) {
-      used += walltime_s;
+      if (silent_starts == SilentStarts::charged) silent += walltime_s;
       continue;
     }
     const Shard& shard = *found->second;
-    used += shard.end ? shard.end->node_seconds / std::max(1, shard.start.allocated_nodes)
-                      : std::min(walltime_s, whole_seconds(shard.start.at, next));
+    // They began after it had ended, and were over when the next one began.
+    if (shard.end) {
+      used += shard.end->node_seconds / std::max(1, shard.start.allocated_nodes) +
+              std::min(silent, whole_seconds(shard.end->at, next));
+    } else {
+      used += std::min(walltime_s + silent, whole_seconds(shard.start.at, next));
+    }
+    silent = 0;
     next = shard.start.at;
   }
-  return used;
+  return used + silent;
 }
 
 TaskLimit task_limit(const TaskRun& run, std::span<const Shard> shards) {

@@ -50,11 +50,16 @@ struct TaskLimit {
 /// of the stage.
 [[nodiscard]] TaskLimit task_limit(const TaskRun& run, std::span<const Shard> shards);
 
+/// Starts of a task of which there is no shard: they may have hung before they could write a line,
+/// and may as well never have been launched (a node that drains, a prolog that fails).
+enum class SilentStarts { charged, free };
+
 /// Seconds that all starts of an array task before start `before` used, at worst. One without
 /// task_end is charged until the next one began, but not above the walltime; one that left no shard
-/// is charged the walltime.
+/// is charged the walltime, but not more than lies between those before and after it.
 [[nodiscard]] std::int64_t used_by_starts(std::int64_t array_job, std::int64_t slice, int before,
                                           Instant until, std::int64_t walltime_s,
-                                          std::span<const Shard> shards);
+                                          std::span<const Shard> shards,
+                                          SilentStarts silent_starts = SilentStarts::charged);
 
 }  // namespace slurmtune

@@ -92,7 +92,8 @@ struct NewEndings {
 
 /// Node-seconds of all tasks so far. A task without task_end is charged to its limit. Under a
 /// budget so is one that left no shard at all, once its array is over: it may have hung before it
-/// could write a line. Needs `live_jobs` for that.
+/// could write a line. Needs `live_jobs` for that. While such a study goes on, so are starts
+/// without a shard of tasks that were started again, as far as there was time for them.
 [[nodiscard]] std::int64_t spent_node_seconds(const StudyView& view);
 
 /// True if the tasks of a stage that are left wait for the next window: those that ran last were

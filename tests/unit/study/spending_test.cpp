@@ -43,6 +43,21 @@ TEST_CASE("Under a budget a task of which nobody has heard is charged to its lim
   CHECK(spent_node_seconds(study.view) == 700);
 }
 
+TEST_CASE("A start that was never launched costs a study without a budget nothing", "[study]") {
+  ViewBuilder study = study_with_array();
+  shard(study, 0, 100);
+  shard(study, 0, 20);
+  auto& shards = study.view.stages[0].shards;
+  shards[1].start.restart = 2;  // of start 1 there is no shard
+  shards[1].start.at = shards[0].end->at + std::chrono::hours(1);
+  study.view.live_jobs->insert(11);
+  CHECK(spent_node_seconds(study.view) == 120);
+  study.view.plan.budget_node_seconds = 10'000;
+  CHECK(spent_node_seconds(study.view) == 120 + 600);
+  study.view.state.finished = Finished{};
+  CHECK(spent_node_seconds(study.view) == 120);
+}
+
 TEST_CASE("Tasks run again only as far as the budget holds them and the confirmation", "[study]") {
   ViewBuilder study = study_with_array();
   for (std::int64_t slice = 0; slice < 4; ++slice) shard(study, slice, 600);

@@ -69,6 +69,22 @@ TEST_CASE("A start without its end is charged until the next, one without a shar
   CHECK(used_by_starts(7, 2, 2, again, 1800, std::vector{start(1, evening, 60)}) == 1860);
 }
 
+TEST_CASE("A start without a shard is charged no more than lies between its neighbours",
+          "[study]") {
+  std::vector<Shard> shards{start(0, evening, 60)};
+  shards[0].end->at = evening + 60s;
+  // Start 1 left nothing; start 2 came five minutes after start 0 had ended.
+  const Instant third = evening + 6min;
+  CHECK(used_by_starts(7, 2, 2, third, 1800, shards) == 60 + 300);
+  CHECK(used_by_starts(7, 2, 2, evening + 9h, 1800, shards) == 60 + 1800);
+  CHECK(used_by_starts(7, 2, 2, third, 1800, shards, SilentStarts::free) == 60);
+  CHECK(task_limit(run(2, third), shards).ends_by == third + 24min);
+  // Start 0 told of no end: both together had the time until start 2.
+  shards[0].end.reset();
+  CHECK(used_by_starts(7, 2, 2, third, 1800, shards) == 360);
+  CHECK(used_by_starts(7, 2, 2, evening + 9h, 1800, shards) == 3600);
+}
+
 TEST_CASE("A task ends with the window, at once if that is closed", "[study]") {
   TaskRun night = run(0, parse_instant("2026-12-01T06:45:00Z").value());
   night.window = TimeWindow{parse_daily_hours("20:00-07:00").value(), {{evening, 0s}}};
