@@ -41,6 +41,23 @@ StageRequest affordable_request(const StudyInput& input, const Plan& plan, std::
   return request;
 }
 
+/// What left no room, by the budgets that the study has.
+std::string budget_in_words(const StudyInput& input, const Plan& plan, std::int64_t tries_started,
+                            const Spending& spending, const ConfirmReserve& reserve) {
+  std::string words = "budget:";
+  if (plan.budget_node_seconds) {
+    words += fmt::format(" {} spent, {} reserved for the confirmation",
+                         format_node_hours(spending.node_seconds),
+                         format_node_hours(reserve.node_seconds));
+  }
+  if (const auto most = input.spec.budget.max_experiments) {
+    words +=
+        fmt::format("{} {} of {} experiments run, {} reserved for the confirmation",
+                    plan.budget_node_seconds ? ";" : "", tries_started, *most, reserve.experiments);
+  }
+  return words;
+}
+
 }  // namespace
 
 Expected<Continuation> continuation(const StudyInput& input, const Plan& plan, std::size_t index,
@@ -63,9 +80,7 @@ Expected<Continuation> continuation(const StudyInput& input, const Plan& plan, s
       found.budget_forbade = true;
       found.dropped.push_back(
           {fmt::format("{}: {} of {} experiments", plan.stages[i].name.text, lost, wanted),
-           fmt::format("budget: {} spent, {} reserved for the confirmation",
-                       format_node_hours(spending.node_seconds),
-                       format_node_hours(reserve.node_seconds))});
+           budget_in_words(input, plan, analysis.history().tries_started(), spending, reserve)});
     }
     if (manifest.experiments.empty()) continue;
     SLURMTUNE_TRY(const std::string bytes, render_manifest(manifest));

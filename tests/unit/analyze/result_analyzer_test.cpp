@@ -288,3 +288,26 @@ TEST_CASE("reduce: a history that is not of this plan is an error", "[analyze]")
   REQUIRE_FALSE(reduction);
   CHECK(reduction.error().kind == ErrorKind::corrupt_data);
 }
+
+TEST_CASE("what a budget left no room for is told in what that budget limits", "[analyze]") {
+  StudyInput input = deepspeed_input();
+  Plan plan = small_plan();
+  const std::vector history{profile_of(input, plan, usual_machine())};
+  const auto reasons = [&] {
+    std::vector<std::string> told;
+    for (const Dropped& dropped : reduced(input, plan, history).decision.dropped) {
+      if (dropped.because.starts_with("budget: ")) told.push_back(dropped.because);
+    }
+    return told;
+  };
+  CHECK(reasons().empty());
+  input.spec.budget.max_experiments = 4;
+  REQUIRE_FALSE(reasons().empty());
+  CHECK(reasons()[0].find(" of 4 experiments run, ") != std::string::npos);
+  CHECK(reasons()[0].find("node-hours") == std::string::npos);
+  input.spec.budget.max_experiments.reset();
+  plan.budget_node_seconds = 3600;
+  REQUIRE_FALSE(reasons().empty());
+  CHECK(reasons()[0].find("0.00 node-hours spent, ") != std::string::npos);
+  CHECK(reasons()[0].find("experiments") == std::string::npos);
+}
