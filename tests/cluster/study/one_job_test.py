@@ -40,6 +40,8 @@ class OneJob(StudyTest):
         self.assertEqual(held.code, 0, held.text)
         self.assertIn("in this allocation", held.out)
 
+        # What salloc held may be completing still.
+        self.wait_until_idle(Study(self.place / "held"))
         one = slurmtune("submit", *self.arguments(study_toml, "one"), "--submit", "one-job")
         self.assertEqual(one.code, 0, one.text)
         self.assertLessEqual(len(queue()), 1)
