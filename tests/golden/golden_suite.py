@@ -59,7 +59,7 @@ class Suite:
         self.failures.append(what)
 
     def normal(self, text):
-        text = re.sub(r"\.draft\.\d+", ".draft.PID", text)
+        text = re.sub(r"\.draft\.[\w.-]+\.\d+", ".draft.PID", text)
         text = text.replace(str(self.root), "/TMP")
         for uuid in sorted(set(UUID.findall(text))):
             text = text.replace(uuid, "STUDY-ID").replace(f"st-{uuid[:8]}-", "st-STUDY8-")

@@ -12,6 +12,7 @@
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_commands.hpp"
 #include "slurmtune/tune/clean.hpp"
+#include "slurmtune/tune/draft.hpp"
 
 namespace slurmtune {
 
@@ -60,10 +61,12 @@ Expected<StudyView> look_at_all(OpenStudy& study) {
 Expected<ExitCode> clean(const CleanArguments& arguments) {
   SLURMTUNE_TRY(OpenStudy study, open_study(arguments.study->directory, LocalPart::bystander));
   const StudyDirectory& directory = study.autotuner->directory();
+  if (arguments.all) SLURMTUNE_CHECK(check_removable(directory));
   SLURMTUNE_TRY(const StudyView view, look_at_all(study));
   SLURMTUNE_CHECK(check_over(view, directory.root().string()));
   const auto removals =
-      plan_clean(directory, view, arguments.all ? CleanScope::all : CleanScope::leftovers);
+      plan_clean(directory, view, arguments.all ? CleanScope::all : CleanScope::leftovers,
+                 abandoned_drafts(directory.root(), real_world()));
   if (removals.empty()) {
     print(std::string("nothing is left that could go\n"));
     return ExitCode::done;

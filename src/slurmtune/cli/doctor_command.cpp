@@ -10,6 +10,7 @@
 #include "slurmtune/cli/output.hpp"
 #include "slurmtune/cli/study_commands.hpp"
 #include "slurmtune/tune/doctor_facts.hpp"
+#include "slurmtune/tune/draft.hpp"
 
 namespace slurmtune {
 
@@ -34,7 +35,8 @@ void ask_controller(const OpenStudy& study, DoctorInput& facts) {
 }
 
 Expected<ExitCode> doctor(const DirectoryArguments& arguments) {
-  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+  SLURMTUNE_TRY(OpenStudy study,
+                open_study(arguments.directory, LocalPart::bystander, SlurmNeed::when_asked));
   SLURMTUNE_TRY(const StudyView view, study.autotuner->look(Autotuner::Queue::skip));
   const StudyDirectory& directory = study.autotuner->directory();
   DoctorInput facts{.directory = directory.root().string(),
@@ -43,6 +45,10 @@ Expected<ExitCode> doctor(const DirectoryArguments& arguments) {
                     .now = real_world().now()};
   facts.disk = disk_facts(directory);
   facts.reducer_logs = reducer_logs(directory, view);
+  facts.refused_in_job = refusal_in_job(directory, view);
+  for (const auto& draft : abandoned_drafts(directory.root(), real_world())) {
+    facts.drafts.push_back(draft.string());
+  }
   if (!view.state.finished) ask_controller(study, facts);
   const std::vector<Finding> findings = diagnose(facts);
   if (arguments.as_json) {

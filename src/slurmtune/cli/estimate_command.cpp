@@ -59,7 +59,7 @@ Expected<void> take_study(const std::string& path, Known& known) {
   StudyInput input;
   History history;
   if (fs::is_directory(path, code)) {
-    SLURMTUNE_TRY(OpenStudy study, open_study(path, LocalPart::bystander));
+    SLURMTUNE_TRY(OpenStudy study, open_study(path, LocalPart::bystander, SlurmNeed::when_asked));
     SLURMTUNE_TRY(input, study.autotuner->directory().read_input());
     SLURMTUNE_TRY(const StudyView view, study.autotuner->look(Autotuner::Queue::skip));
     if (!view.plan.stages.empty()) {

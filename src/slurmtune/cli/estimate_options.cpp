@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "slurmtune/cli/plain_number.hpp"
 #include "slurmtune/input/model_figures.hpp"
 #include "slurmtune/model/gpu_memory.hpp"
 
@@ -40,7 +41,7 @@ Checkpointing checkpointing_named(std::string_view word) {
 
 void add_shape(CLI::App& command, ModelSpec& shape) {
   const auto add = [&](const char* name, std::optional<double>& into, const char* what) {
-    command.add_option(name, into, what);
+    command.add_option(name, into, what)->check(check_plain_number);
   };
   add("--params", shape.params, "parameters, as 7e9");
   add("--trainable-params", shape.trainable_params, "those that are trained, with LoRA [all]");

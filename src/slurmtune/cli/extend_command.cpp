@@ -2,9 +2,13 @@
 //
 // `slurmtune extend`: another budget for a study that is there.
 
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -23,6 +27,26 @@ struct ExtendArguments {
   std::string directory;
   Extension wanted;
 };
+
+/// An option for one budget, read as [budget] of study.toml bounds it: CLI11 itself takes 0x10, and
+/// the largest number for what is larger.
+template <class Number>
+void add_budget(CLI::App& command, std::string_view example, std::optional<Number>& into,
+                const char* what) {
+  const auto check = [example](const std::string& word) {
+    Number value{};
+    const char* const end = word.data() + word.size();
+    const auto [at, error] = std::from_chars(word.data(), end, value);
+    constexpr double most = 1e9;
+    const bool is_one =
+        error == std::errc() && at == end && value > 0 && static_cast<double>(value) <= most;
+    if (is_one) return std::string();
+    return fmt::format("'{}'; write a{} number above 0, at most {:.0e}, for the whole study: {}",
+                       word, std::is_integral_v<Number> ? " whole" : "", most, example);
+  };
+  const std::string name(example.substr(0, example.find(' ')));
+  command.add_option(name, into, what)->check(check);
+}
 
 std::string budget_in_words(const ExtendedStudy& extended) {
   std::string text;
@@ -68,9 +92,10 @@ void add_extend_command(CLI::App& app, Command& selected) {
   auto arguments = std::make_shared<ExtendArguments>();
   Extension& wanted = arguments->wanted;
   command->add_option("DIR", arguments->directory, "the study's directory")->required();
-  command->add_option("--max-node-hours", wanted.max_node_hours, "node-hours, at most, in all");
-  command->add_option("--max-gpu-hours", wanted.max_gpu_hours, "GPU-hours, at most, in all");
-  command->add_option("--max-experiments", wanted.max_experiments, "experiments, at most, in all");
+  add_budget(*command, "--max-node-hours 80", wanted.max_node_hours, "node-hours, at most, in all");
+  add_budget(*command, "--max-gpu-hours 320", wanted.max_gpu_hours, "GPU-hours, at most, in all");
+  add_budget(*command, "--max-experiments 100", wanted.max_experiments,
+             "experiments, at most, in all");
   command->add_option("--finish-by", wanted.finish_by, "HH:MM on this host, or RFC 3339");
   command->callback(
       [arguments, &selected] { selected = [arguments] { return extend(*arguments); }; });

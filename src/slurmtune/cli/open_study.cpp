@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include "slurmtune/base/shell_quote.hpp"
+#include "slurmtune/execute/lazy_scheduler.hpp"
 #include "slurmtune/execute/local/no_jobs_scheduler.hpp"
 #include "slurmtune/execute/slurm_scheduler.hpp"
 
@@ -18,8 +20,19 @@ namespace slurmtune {
 
 namespace {
 
-Expected<std::unique_ptr<Scheduler>> slurm_client() {
+/// Somebody waits for a command; a job may wait longer for its controller.
+constexpr std::chrono::seconds command_patience{15};
+/// Of whoever only looks. A controller that is well answers within some milliseconds; libslurm and
+/// then the commands may each take that long.
+constexpr std::chrono::milliseconds look_patience{3000};
+
+Expected<std::unique_ptr<Scheduler>> slurm_client(SlurmNeed need) {
   ClientChoice choice;
+  if (need == SlurmNeed::when_asked) {
+    choice.patience = look_patience;
+    choice.note = [](const std::string& line) { spdlog::info("{}", line); };
+    return std::make_unique<LazyScheduler>([choice] { return make_slurm_scheduler(choice); });
+  }
   choice.note = [](const std::string& line) { spdlog::warn("{}", line); };
   return make_slurm_scheduler(choice);
 }
@@ -27,13 +40,18 @@ Expected<std::unique_ptr<Scheduler>> slurm_client() {
 /// Above what Slurm numbers its jobs: those that a study starts itself inside of one of them.
 constexpr std::int64_t inner_jobs = 1'000'000'000;
 
-/// Somebody waits for a command; a job may wait longer for its controller.
-constexpr std::chrono::seconds command_patience{15};
-
-ExecutorOptions slurm_options() {
+ExecutorOptions slurm_options(SlurmNeed need) {
   ExecutorOptions options;
   if (!real_world().own_job) options.patience = command_patience;
+  if (need == SlurmNeed::when_asked) options.patience = std::chrono::milliseconds(0);
   return options;
+}
+
+/// Whether all of a study has ended, the training with its winner included.
+Expected<bool> is_over(const StudyDirectory& place, const StudyState& state) {
+  if (!state.finished) return false;
+  SLURMTUNE_TRY(const Plan plan, place.read_plan());
+  return !wants_training(plan, state) || (state.training && state.training->ended);
 }
 
 /// For jobs that were cancelled: Slurm kills what does not go after KillWait, 30 s by default.
@@ -41,15 +59,21 @@ constexpr std::chrono::seconds withdrawal_patience{90};
 
 }  // namespace
 
-Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart part) {
+Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart part,
+                               SlurmNeed need) {
   SLURMTUNE_TRY(const StudyDirectory place, StudyDirectory::open(directory));
   SLURMTUNE_TRY(const auto events, Journal(place.journal()).read());
   OpenStudy study;
   SLURMTUNE_TRY(study.state, fold(events));
-  ExecutorOptions options = slurm_options();
+  if (need == SlurmNeed::unless_finished) {
+    SLURMTUNE_TRY(const bool over, is_over(place, study.state));
+    need = over ? SlurmNeed::when_asked : SlurmNeed::at_once;
+  }
+  study.need = need;
+  ExecutorOptions options = slurm_options(need);
   std::unique_ptr<Scheduler> scheduler;
   if (!study.is_local()) {
-    SLURMTUNE_TRY(scheduler, slurm_client());
+    SLURMTUNE_TRY(scheduler, slurm_client(need));
     SLURMTUNE_TRY(const StudyInput input, place.read_input());
     options.submits_per_minute = input.site.jobs_per_minute_max;
   } else if (part == LocalPart::foreground) {
@@ -77,9 +101,17 @@ Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart
   return study;
 }
 
-Expected<std::unique_ptr<TuningExecutor>> open_slurm() {
-  SLURMTUNE_TRY(auto scheduler, slurm_client());
-  return std::make_unique<TuningExecutor>(std::move(scheduler), slurm_options());
+Expected<std::unique_ptr<TuningExecutor>> open_slurm(SlurmNeed need) {
+  SLURMTUNE_TRY(auto scheduler, slurm_client(need));
+  return std::make_unique<TuningExecutor>(std::move(scheduler), slurm_options(need));
+}
+
+void warn_of_drafts(const CreatedStudy& created) {
+  for (const auto& draft : created.abandoned_drafts) {
+    spdlog::warn(
+        "{}: a draft of this study, left by a command that was killed; take it away: rm -r {}",
+        draft.string(), shell_quote(draft.string()));
+  }
 }
 
 Expected<WholeJob> submit_one_job(const CreatedStudy& created) {
@@ -148,7 +180,7 @@ Expected<SlurmJobs> slurm_jobs_of(const OpenStudy& study, const StudyState& stat
   slurm.client = study.executor.get();
   if (study.is_one_job()) {
     if (!slurm.own) {
-      SLURMTUNE_TRY(slurm.own, open_slurm());
+      SLURMTUNE_TRY(slurm.own, open_slurm(study.need));
     }
     slurm.client = slurm.own.get();
   }

@@ -15,12 +15,20 @@
 
 namespace slurmtune {
 
+/// What a command wants of the Slurm that a study was submitted to.
+enum class SlurmNeed {
+  at_once,          ///< nothing goes without it
+  unless_finished,  ///< the same; of a study of which nothing is left to run the files say all
+  when_asked,       ///< it only looks: it tries once, and not for long
+};
+
 /// A study that is there, with what it needs to be worked on by this process.
 struct OpenStudy {
   StudyState state;  ///< as it was when it was opened
   std::unique_ptr<TuningExecutor> executor;
   LocalScheduler* local = nullptr;  ///< the batch system, if this process is it
   std::unique_ptr<Autotuner> autotuner;
+  SlurmNeed need = SlurmNeed::at_once;
 
   /// A process of ours runs its jobs, on this machine or inside one job of Slurm's.
   [[nodiscard]] bool is_local() const { return state.starter() == JobStarter::foreground; }
@@ -31,12 +39,18 @@ struct OpenStudy {
 enum class LocalPart { foreground, bystander };
 
 /// Opens a study and the batch system that it was submitted to.
-/// Errors: those of StudyDirectory::open and read_input; unavailable without that batch system.
-[[nodiscard]] Expected<OpenStudy> open_study(const std::filesystem::path& directory,
-                                             LocalPart part);
+/// Errors: those of StudyDirectory::open and read_input; unavailable without that batch system,
+/// where it is needed.
+[[nodiscard]] Expected<OpenStudy> open_study(const std::filesystem::path& directory, LocalPart part,
+                                             SlurmNeed need = SlurmNeed::at_once);
 
-/// A client of this machine's Slurm, whatever the study was submitted to. Errors: unavailable.
-[[nodiscard]] Expected<std::unique_ptr<TuningExecutor>> open_slurm();
+/// A client of this machine's Slurm, whatever the study was submitted to. Errors: unavailable,
+/// unless it is asked later.
+[[nodiscard]] Expected<std::unique_ptr<TuningExecutor>> open_slurm(
+    SlurmNeed need = SlurmNeed::at_once);
+
+/// Tells the user of drafts that killed commands have left beside a new study.
+void warn_of_drafts(const CreatedStudy& created);
 
 /// Submits every job that a study on Slurm lacks. If Slurm refuses a job of a study that was just
 /// created, those before it are cancelled and the study is withdrawn: a refusal leaves nothing

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "slurmtune/base/instant.hpp"
 #include "slurmtune/cli/command.hpp"
@@ -116,11 +117,23 @@ Expected<ExitCode> check_site(const std::string& named) {
   return differences.refused > 0 ? ExitCode::no_result : ExitCode::done;
 }
 
-Expected<ExitCode> write_first_site(const std::string& file) {
+/// Before the controller is asked.
+Expected<void> check_new_file(const std::string& file) {
+  namespace fs = std::filesystem;
   std::error_code code;
-  if (!file.empty() && std::filesystem::exists(file, code)) {
+  if (fs::exists(file, code)) {
     return invalid_input(fmt::format("{} is there already; give -o another name", file));
   }
+  const fs::path above = fs::absolute(file, code).lexically_normal().parent_path();
+  if (fs::is_directory(above, code) && ::access(above.c_str(), W_OK) == 0) return {};
+  return invalid_input(
+      fmt::format("{}: cannot be written: {} is not a writable directory; give -o "
+                  "another name",
+                  file, above.string()));
+}
+
+Expected<ExitCode> write_first_site(const std::string& file) {
+  if (!file.empty()) SLURMTUNE_CHECK(check_new_file(file));
   SLURMTUNE_TRY(const Controller controller, controller_here());
   const std::string today = format_instant(std::chrono::time_point_cast<Instant::duration>(
                                                std::chrono::system_clock::now()))
@@ -132,7 +145,10 @@ Expected<ExitCode> write_first_site(const std::string& file) {
     print(text);
     return ExitCode::done;
   }
-  SLURMTUNE_CHECK(replace_file(file, text, Durability::synced));
+  if (const auto written = replace_file(file, text, Durability::synced); !written) {
+    // What access() allows root, a read-only filesystem still refuses.
+    return unavailable(fmt::format("{}: cannot be written: {}", file, written.error().message));
+  }
   print(fmt::format(
       "{0} is written; read it, fill in what stands in comments, then: slurmtune site "
       "check --site {0}\n",

@@ -13,6 +13,7 @@
 #include "slurmtune/cli/interrupt.hpp"
 #include "slurmtune/cli/open_study.hpp"
 #include "slurmtune/cli/output.hpp"
+#include "slurmtune/cli/plain_number.hpp"
 #include "slurmtune/cli/study_commands.hpp"
 
 namespace slurmtune {
@@ -30,16 +31,25 @@ struct StatusArguments {
   int interval_s = interval_min_s;
 };
 
-/// One question to the batch system for all jobs of a study that goes on.
-/// The files tell most of it: a silent controller is a remark, not a failure.
-std::vector<JobReport> ask_for_jobs(const SlurmJobs& slurm, const StudyView& view) {
+/// What the batch system says of a study's jobs, or why it says nothing.
+struct QueueLook {
+  std::vector<JobReport> jobs;
+  std::string error;
+};
+
+/// One question to the batch system for all jobs of a study that goes on. The files tell most of
+/// it: a silent controller is a remark, not a failure. `slurm` is kept from one look to the next.
+QueueLook ask_for_jobs(const OpenStudy& study, const StudyView& view, SlurmJobs& slurm) {
   const bool trains =
       wants_training(view.plan, view.state) && !(view.state.training && view.state.training->ended);
-  if (slurm.jobs.empty() || (view.state.finished && !trains)) return {};
+  if (view.state.finished && !trains) return {};
+  auto now = slurm_jobs_of(study, view.state, std::move(slurm));
+  if (!now) return {{}, now.error().message};
+  slurm = *std::move(now);
+  if (slurm.jobs.empty()) return {};
   auto answer = slurm.client->report(slurm.jobs);
-  if (answer) return *std::move(answer);
-  fmt::print(stderr, "slurmtune: {}\n", answer.error().message);
-  return {};
+  if (!answer) return {{}, answer.error().message};
+  return {*std::move(answer), ""};
 }
 
 /// On a terminal over what stood there before, elsewhere below it.
@@ -67,17 +77,20 @@ Expected<ExitCode> status(const StatusArguments& arguments) {
         fmt::format("--interval {}: the batch system is asked every {} s at most; give {} or more",
                     arguments.interval_s, interval_min_s, interval_min_s));
   }
-  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.study->directory, LocalPart::bystander));
+  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.study->directory, LocalPart::bystander,
+                                            SlurmNeed::when_asked));
   const InterruptGuard guard;
   Screen screen;
   SlurmJobs slurm;
   for (;;) {  // with --watch until the study is finished or Ctrl-C
     SLURMTUNE_TRY(const StudyView view, study.autotuner->look(Autotuner::Queue::skip));
-    SLURMTUNE_TRY(SlurmJobs now, slurm_jobs_of(study, view.state, std::move(slurm)));
-    slurm = std::move(now);
-    const std::vector<JobReport> jobs = ask_for_jobs(slurm, view);
-    const StatusInput status{study.autotuner->directory(), study.autotuner->input(), view, jobs,
-                             real_world().now()};
+    const QueueLook queue = ask_for_jobs(study, view, slurm);
+    const StatusInput status{study.autotuner->directory(),
+                             study.autotuner->input(),
+                             view,
+                             queue.jobs,
+                             real_world().now(),
+                             queue.error};
     if (arguments.study->as_json) {
       print(status_json(status));
     } else if (arguments.watch) {
@@ -107,6 +120,7 @@ void add_status_command(CLI::App& app, Command& selected) {
       command->add_flag("--watch", arguments->watch, "again and again until the study is finished");
   command->add_option("--interval", arguments->interval_s, "seconds between two looks, 30 or more")
       ->needs(watch)
+      ->check(check_plain_number)
       ->capture_default_str();
   command->add_flag("--json", arguments->study->as_json, "as JSON");
   command->callback(

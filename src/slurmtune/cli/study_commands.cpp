@@ -8,7 +8,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "slurmtune/cli/command.hpp"
 #include "slurmtune/cli/follow.hpp"
@@ -20,7 +20,8 @@ namespace slurmtune {
 namespace {
 
 Expected<ExitCode> report(const DirectoryArguments& arguments) {
-  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+  SLURMTUNE_TRY(OpenStudy study,
+                open_study(arguments.directory, LocalPart::bystander, SlurmNeed::when_asked));
   return print_report(study, arguments.as_json);
 }
 
@@ -34,7 +35,8 @@ Expected<ExitCode> resume_one_job(const OpenStudy& study) {
 }
 
 Expected<ExitCode> cancel(const DirectoryArguments& arguments) {
-  SLURMTUNE_TRY(OpenStudy study, open_study(arguments.directory, LocalPart::bystander));
+  SLURMTUNE_TRY(OpenStudy study,
+                open_study(arguments.directory, LocalPart::bystander, SlurmNeed::unless_finished));
   const auto& training = study.state.training;
   const bool trains =
       wants_training(study.autotuner->plan(), study.state) && !(training && training->ended);
@@ -61,7 +63,8 @@ std::shared_ptr<DirectoryArguments> directory_argument(CLI::App& command) {
 }
 
 Expected<ExitCode> resume_study(const std::string& directory) {
-  SLURMTUNE_TRY(OpenStudy study, open_study(directory, LocalPart::foreground));
+  SLURMTUNE_TRY(OpenStudy study,
+                open_study(directory, LocalPart::foreground, SlurmNeed::unless_finished));
   if (study.is_one_job() && held_nodes() && !study.state.finished &&
       prepare_successor(study.autotuner->directory())) {
     // The journal knows one more job now.
@@ -77,14 +80,20 @@ Expected<ExitCode> resume_study(const std::string& directory) {
   if (study.is_local()) return run_local_study(study);
   const std::size_t before = study.state.jobs.size();
   SLURMTUNE_TRY(const StudyState state, study.autotuner->advance({Role::resume, 0}));
+  const auto& cancelled = study.autotuner->cancelled_jobs();
+  if (!cancelled.empty() && !state.finished) {
+    print(
+        fmt::format("cancelled, as they could not be launched or are not needed any more: job {}\n",
+                    fmt::join(cancelled, ", ")));
+  }
   for (std::size_t i = before; i < state.jobs.size(); ++i) {
     if (state.jobs[i].job) {
       print(fmt::format("{:>10}  {}\n", *state.jobs[i].job, state.jobs[i].name));
     }
   }
   if (state.finished) return print_report(study, false);
-  print(std::string(state.jobs.size() == before ? "nothing is missing; the study goes on\n"
-                                                : "the study goes on\n"));
+  const bool changed = state.jobs.size() != before || !cancelled.empty();
+  print(std::string(changed ? "the study goes on\n" : "nothing is missing; the study goes on\n"));
   return ExitCode::done;
 }
 

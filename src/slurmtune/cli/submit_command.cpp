@@ -64,6 +64,7 @@ Expected<ExitCode> submit(const StudyArguments& arguments) {
   if (!by_hand) SLURMTUNE_CHECK(check_script(study, given.where()));
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
+  warn_of_drafts(created);
   if (!by_hand && created.creation == Creation::created) {
     SLURMTUNE_TRY(const Plan plan, created.directory.read_plan());
     warn_of_balance(study.input, plan);

@@ -47,6 +47,7 @@ Expected<ExitCode> tune(const StudyArguments& arguments) {
   SLURMTUNE_CHECK(check_script(study, given.where()));
   const Instant now = real_world().now();
   SLURMTUNE_TRY(const CreatedStudy created, create_study(study, arguments.place_of(study), now));
+  warn_of_drafts(created);
   const std::string place = created.directory.root().string();
   const bool elsewhere = study.submit == SubmitMode::one_job;
   SLURMTUNE_TRY(OpenStudy open,

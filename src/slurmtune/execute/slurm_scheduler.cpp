@@ -102,7 +102,9 @@ Expected<std::unique_ptr<Scheduler>> load_libslurm(const ClientChoice& choice) {
     }
     std::string why;
     const auto make = reinterpret_cast<MakeLibslurmScheduler>(entry);
-    Scheduler* scheduler = make(std::string(version()).c_str(), &why);
+    constexpr std::chrono::milliseconds usual{15'000};
+    const auto patience = static_cast<int>(choice.patience.value_or(usual).count());
+    Scheduler* scheduler = make(std::string(version()).c_str(), patience, &why);
     if (scheduler == nullptr) {
       return unavailable(fmt::format("the libslurm client is not used: {}", why));
     }
@@ -118,7 +120,9 @@ Expected<std::unique_ptr<Scheduler>> make_slurm_scheduler(const ClientChoice& ch
   if (client == SlurmClient::automatic) {
     SLURMTUNE_TRY(client, client_from_environment());
   }
-  auto commands = make_slurm_cli();
+  SlurmCliOptions options;
+  options.command_timeout = choice.patience.value_or(options.command_timeout);
+  auto commands = make_slurm_cli(options);
   if (client == SlurmClient::commands) return commands;
   // Without even the commands there is no Slurm to look for.
   if (client == SlurmClient::automatic && !commands) return commands;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "slurmtune/study/scheduler.hpp"
@@ -25,6 +27,9 @@ struct ClientChoice {
   std::filesystem::path plugin_directory;
   /// Told why libslurm is not used, where it might have been. May be empty.
   std::function<void(const std::string&)> note;
+  /// How long the first question to the controller by libslurm, and each command, may take; absent:
+  /// as long as the client finds right.
+  std::optional<std::chrono::milliseconds> patience{};
 };
 
 /// A client of this machine's Slurm. With libslurm, jobs whose scripts ask for what our client of

@@ -14,13 +14,22 @@ namespace slurmtune {
 namespace {
 
 constexpr std::array checks{
-    DoctorCheck{"disk", check_disk},           DoctorCheck{"programs", check_programs},
-    DoctorCheck{"queue", check_queue_answers}, DoctorCheck{"intent", check_open_intent},
-    DoctorCheck{"jobs", check_missing_jobs},   DoctorCheck{"reducer", check_reducer},
-    DoctorCheck{"reason", check_reasons},      DoctorCheck{"partition", check_partitions},
-    DoctorCheck{"nodes", check_nodes},         DoctorCheck{"trials", check_trials},
-    DoctorCheck{"gpus", check_gpus},           DoctorCheck{"budget", check_budget},
-    DoctorCheck{"deadline", check_deadline},   DoctorCheck{"clock", check_clocks},
+    DoctorCheck{"disk", check_disk},
+    DoctorCheck{"programs", check_programs},
+    DoctorCheck{"queue", check_queue_answers},
+    DoctorCheck{"intent", check_open_intent},
+    DoctorCheck{"jobs", check_missing_jobs},
+    DoctorCheck{"reducer", check_reducer},
+    DoctorCheck{"reason", check_reasons},
+    DoctorCheck{"partition", check_partitions},
+    DoctorCheck{"nodes", check_nodes},
+    DoctorCheck{"trials", check_trials},
+    DoctorCheck{"gpus", check_gpus},
+    DoctorCheck{"budget", check_budget},
+    DoctorCheck{"deadline", check_deadline},
+    DoctorCheck{"clock", check_clocks},
+    DoctorCheck{"site", check_jobs_may_submit},
+    DoctorCheck{"draft", check_drafts},
 };
 
 }  // namespace
@@ -37,7 +46,8 @@ std::vector<Finding> diagnose(const DoctorInput& facts) {
   // A study that is over needs none of its queue, its disk and its clocks.
   if (facts.view.state.finished) {
     std::erase_if(findings, [](const Finding& finding) {
-      return finding.check != "trials" && finding.check != "budget" && finding.check != "gpus";
+      constexpr std::array told{"trials", "budget", "gpus", "site", "draft"};
+      return std::find(told.begin(), told.end(), finding.check) == told.end();
     });
     for (Finding& finding : findings) finding.severity = Severity::note;
   }

@@ -55,6 +55,8 @@ struct DoctorInput {
   DiskFacts disk = {};
   /// The last lines of the newest log of each stage's reducer; none where there is none.
   std::map<StageName, std::string> reducer_logs = {};
+  std::string refused_in_job = {};  ///< what Slurm said as it refused a job to a job; "" = none
+  std::vector<std::string> drafts = {};  ///< of the study, that were never completed
 };
 
 /// One check: adds what it finds. Pure.
@@ -82,6 +84,8 @@ void check_nodes(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_missing_jobs(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_open_intent(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_reducer(const DoctorInput& facts, std::vector<Finding>& findings);
+void check_jobs_may_submit(const DoctorInput& facts, std::vector<Finding>& findings);
+void check_drafts(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_disk(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_programs(const DoctorInput& facts, std::vector<Finding>& findings);
 void check_clocks(const DoctorInput& facts, std::vector<Finding>& findings);

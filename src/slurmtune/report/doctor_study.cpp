@@ -2,11 +2,13 @@
 //
 // What the files of a study, its disk and its budget say that keeps it from going on.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "slurmtune/base/shell_quote.hpp"
 #include "slurmtune/base/units.hpp"
 #include "slurmtune/report/budgets.hpp"
 #include "slurmtune/report/doctor.hpp"
@@ -29,6 +31,15 @@ std::string cause_of(const Verdict& verdict) {
   std::string cause(name_of(verdict.outcome));
   if (!verdict.reason.empty()) cause += fmt::format(" ({})", one_line(verdict.reason, 60));
   return cause;
+}
+
+/// The option of `extend` that doubles a budget.
+std::string more_of(const BudgetLine& line) {
+  const double more = 2.0 * *line.limit;
+  if (line.name == "experiments") return fmt::format("--max-experiments {:.0f}", more);
+  const char* option = line.name == "GPU-hours" ? "--max-gpu-hours" : "--max-node-hours";
+  // Rounded up to cents, so that it is never less than what is spent.
+  return fmt::format("{} {}", option, std::ceil(more * 100.0) / 100.0);
 }
 
 bool is_failure(Outcome outcome) {
@@ -148,18 +159,47 @@ void check_gpus(const DoctorInput& facts, std::vector<Finding>& findings) {
   }
 }
 
+void check_jobs_may_submit(const DoctorInput& facts, std::vector<Finding>& findings) {
+  const Site& site = facts.input.site;
+  if (facts.refused_in_job.empty() || !site.jobs_can_submit) return;
+  findings.push_back(
+      {.check = "site",
+       .severity = Severity::note,
+       .what =
+           fmt::format("a job of the study was refused the next one ({}), and site {} says that "
+                       "jobs may submit jobs: if that is not so here, put jobs_can_submit = "
+                       "false into its file or [slurm]; this study goes on from here",
+                       one_line(facts.refused_in_job, 300), site.name),
+       .remedy = facts.view.state.finished ? "" : "slurmtune resume " + facts.directory});
+}
+
+void check_drafts(const DoctorInput& facts, std::vector<Finding>& findings) {
+  if (facts.drafts.empty()) return;
+  std::string remedy = "rm -r";
+  for (const std::string& draft : facts.drafts) remedy += ' ' + shell_quote(draft);
+  findings.push_back({.check = "draft",
+                      .severity = Severity::note,
+                      .what = "beside the study a draft of it is left, by a submit that was killed",
+                      .remedy = std::move(remedy)});
+}
+
 void check_budget(const DoctorInput& facts, std::vector<Finding>& findings) {
   const bool by_budget =
       facts.view.state.finished && facts.view.state.finished->stop == Stop::budget;
-  for (const BudgetLine& line : budget_lines(facts.input, facts.view)) {
-    const auto left = line.left();
-    if (!left || (*left > 0.0 && !by_budget)) continue;
+  std::vector<BudgetLine> lines = budget_lines(facts.input, facts.view);
+  std::erase_if(lines, [](const BudgetLine& line) { return !line.limit; });
+  // Of several the one that has the smallest share left has ended it.
+  std::stable_sort(lines.begin(), lines.end(), [](const BudgetLine& a, const BudgetLine& b) {
+    return *a.left() * *b.limit < *b.left() * *a.limit;
+  });
+  for (const BudgetLine& line : lines) {
+    if (*line.left() > 0.0 && !by_budget) continue;
     findings.push_back(
         {.check = "budget",
          .severity = facts.view.state.finished ? Severity::note : Severity::blocks,
          .what = fmt::format("the budget of {} is {}: {}", line.name,
                              by_budget ? "what ended the study" : "used up", in_words(line)),
-         .remedy = fmt::format("slurmtune extend {}", facts.directory)});
+         .remedy = fmt::format("slurmtune extend {} {}", facts.directory, more_of(line))});
     if (by_budget) return;
   }
 }

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/report/status_waits.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -104,6 +106,23 @@ StageStart start_of(const StudyView& view, const StageName& stage,
   return start;
 }
 
+/// When the last array begins that waits for a window of the study; nothing if none does.
+std::optional<Instant> window_start_of(const StudyView& view, std::size_t current,
+                                       std::span<const JobReport> jobs, Instant now) {
+  if (!view.state.created.window) return std::nullopt;
+  const JobsByNumber records = jobs_by_number(view);
+  std::optional<Instant> last;
+  for (const JobReport& report : jobs) {
+    const auto job = records.find(report.job.number);
+    if (job == records.end() || job->second->kind != JobKind::array) continue;
+    const auto index = view.plan.index_of(job->second->stage);
+    if (!index || *index < current || !waits_for_begin_time(report)) continue;
+    const Instant begin = begin_in_window(view, job->second->stage, report, now);
+    last = last ? std::max(*last, begin) : begin;
+  }
+  return last;
+}
+
 }  // namespace
 
 std::optional<ExpectedEnd> expected_end(const StudyView& view, std::span<const JobReport> jobs,
@@ -139,6 +158,7 @@ std::optional<ExpectedEnd> expected_end(const StudyView& view, std::span<const J
     end.queue_start = start.expected;
     if (!start.expected) end.waits_left_out = true;
   }
+  if (const auto opens = window_start_of(view, current, jobs, now)) end.queue_start = opens;
   end.at = std::max(now, end.queue_start.value_or(now)) +
            milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
   if (view.state.deadline && *view.state.deadline < end.at) {

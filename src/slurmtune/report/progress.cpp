@@ -10,6 +10,7 @@
 #include "slurmtune/generate/label.hpp"
 #include "slurmtune/model/history.hpp"
 #include "slurmtune/model/objective.hpp"
+#include "slurmtune/study/task_time.hpp"
 
 namespace slurmtune {
 
@@ -26,17 +27,20 @@ std::map<std::int64_t, const Shard*> newest_shards(const StageView& stage) {
 }
 
 /// How an experiment ended, as reducers believe it; nothing where it did not, or where a task that
-/// was started again is about to run it.
+/// was started again, or one in the next window, is about to run it.
 std::optional<Outcome> outcome_of(const History& history, const Experiment& experiment,
-                                  bool is_open) {
+                                  bool goes_on) {
   const Trial* trial = history.find(experiment.id);
   if (trial == nullptr || !trial->verdict) return std::nullopt;
   const Outcome outcome = trial->verdict->outcome;
-  if (is_open && rule_of(outcome).retry == Retry::while_budget_lasts) return std::nullopt;
+  if (goes_on && rule_of(outcome).retry == Retry::while_budget_lasts) return std::nullopt;
   return outcome;
 }
 
-void count_experiments(const StageView& stage, StageProgress& progress) {
+/// Whether what a stage has left may still be run.
+enum class Rest { to_come, left_out };
+
+void count_experiments(const StageView& stage, Rest rest, StageProgress& progress) {
   const Manifest& manifest = *stage.manifest;
   History history;
   std::vector<Verdict> verdicts;
@@ -49,11 +53,13 @@ void count_experiments(const StageView& stage, StageProgress& progress) {
   for (std::size_t number = 0; number < manifest.slices.size(); ++number) {
     const auto shard = newest.find(static_cast<std::int64_t>(number));
     const bool is_open = shard != newest.end() && !shard->second->end;
+    const bool waits_for_window =
+        rest == Rest::to_come && shard != newest.end() && ended_by_window(*shard->second);
     const Slice& slice = manifest.slices[number];
     std::int64_t left = 0;
     for (std::int64_t k = slice.first; k < slice.end; ++k) {
       const auto& experiment = manifest.experiments[static_cast<std::size_t>(k)];
-      if (const auto outcome = outcome_of(history, experiment, is_open)) {
+      if (const auto outcome = outcome_of(history, experiment, is_open || waits_for_window)) {
         ++progress.done;
         ++progress.outcomes[*outcome];
       } else {
@@ -74,7 +80,9 @@ StageProgressState state_of(const StudyView& view, std::size_t index, const Stag
   }
   if (counts.done == counts.experiments) return StageProgressState::ended;
   if (view.state.finished) return StageProgressState::ended;
-  return stage.shards.empty() ? StageProgressState::queued : StageProgressState::running;
+  if (stage.shards.empty()) return StageProgressState::queued;
+  const bool waits_for_window = counts.running == 0 && is_cut_by_window(stage);
+  return waits_for_window ? StageProgressState::queued : StageProgressState::running;
 }
 
 /// Calls `visit` with every verdict and its experiment, stage after stage.
@@ -114,7 +122,10 @@ std::vector<StageProgress> progress_of(const StudyView& view) {
   for (std::size_t i = 0; i < view.stages.size() && i < view.plan.stages.size(); ++i) {
     StageProgress progress;
     progress.name = view.plan.stages[i].name;
-    if (view.stages[i].manifest) count_experiments(view.stages[i], progress);
+    const bool concluded = view.stages[i].decision || view.state.finished;
+    if (view.stages[i].manifest) {
+      count_experiments(view.stages[i], concluded ? Rest::left_out : Rest::to_come, progress);
+    }
     progress.state = state_of(view, i, progress);
     const bool over = progress.state == StageProgressState::done || view.state.finished;
     if (over) progress.waiting += std::exchange(progress.running, 0);

@@ -14,7 +14,7 @@ namespace slurmtune {
 
 enum class StageProgressState {
   waiting,  ///< its manifest is not written yet
-  queued,   ///< no task has begun
+  queued,   ///< no task has begun, or what is left waits for the next window
   running,
   ended,    ///< every experiment has a verdict; the reducer has not concluded
   done,     ///< concluded

@@ -86,6 +86,7 @@ Json status_json(const StatusInput& status) {
             {"used_node_seconds", used_node_seconds(view)},
             {"spent_node_seconds", spent_node_seconds(view)},
             {"waits_for", waits_for(status, stages)}};
+  json["queue_error"] = status.queue_error.empty() ? Json(nullptr) : Json(status.queue_error);
   json["stop"] = view.state.finished ? Json(name_of(view.state.finished->stop)) : Json(nullptr);
   json["budget_node_seconds"] =
       view.plan.budget_node_seconds ? Json(*view.plan.budget_node_seconds) : Json(nullptr);

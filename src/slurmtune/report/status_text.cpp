@@ -105,8 +105,8 @@ std::string budgets_text(const StatusInput& status) {
     text += fmt::format("  {:<9} {} {}", text.empty() ? "spent" : "", line.name, in_words(line));
     const std::int64_t used = used_node_seconds(view);
     if (text.find('\n') == std::string::npos && used != spent_node_seconds(view)) {
-      text +=
-          fmt::format(" ({} used; tasks that go on are charged to their limit)", node_hours(used));
+      text += fmt::format(" ({} used; tasks that {} are charged to their limit)", node_hours(used),
+                          view.state.finished ? "left no word of their end" : "go on");
     }
     text += '\n';
   }
@@ -147,6 +147,10 @@ std::string status_text(const StatusInput& status, Colour colour) {
   if (!training.empty()) text += fmt::format("  training  {}\n", training);
   const std::string waits = waits_for(status, stages);
   if (!waits.empty()) text += fmt::format("  waits for {}\n", waits);
+  if (!status.queue_error.empty()) {
+    text += fmt::format("  queue     {}\n", paint("not known: " + one_line(status.queue_error, 400),
+                                                  Paint::yellow, colour));
+  }
   if (view.state.finished) {
     text += fmt::format("  result    slurmtune report {}\n", status.directory.root().string());
   }

@@ -22,14 +22,15 @@ enum class Colour { never, ansi };
 /// node-hours), what it sums up to against the budget, what is left out and why, with figures.
 [[nodiscard]] std::string plan_text(const StudyInput& input, const Plan& plan, Colour colour);
 
-/// How far a study is. `jobs` are the batch system's reports, empty if it was not asked; `now` is
-/// what the expected end is counted from.
+/// How far a study is. `jobs` are the batch system's reports, empty if it was not asked or did not
+/// answer; `now` is what the expected end is counted from.
 struct StatusInput {
   const StudyDirectory& directory;
   const StudyInput& input;
   const StudyView& view;
   std::span<const JobReport> jobs;
   Instant now{};
+  std::string queue_error{};  ///< why the batch system did not answer; "" = it did, or need not
 };
 [[nodiscard]] std::string status_text(const StatusInput& status, Colour colour);
 [[nodiscard]] Json status_json(const StatusInput& status);

@@ -54,6 +54,7 @@ Expected<StudyState> Autotuner::advance(const Intent& intent) {
   queue_.reset();
   settled_ = false;
   silence_.clear();
+  cancelled_jobs_.clear();
   const bool ends_it = intent.role == Role::cancel || intent.role == Role::guard;
   absence_ = ends_it ? Absence::believed : Absence::doubted;
   reported_ = false;
@@ -265,6 +266,7 @@ Expected<void> Autotuner::act(const StudyView& view, const AwaitShards& action) 
 Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
   if (action.first == 0) {
     SLURMTUNE_CHECK(executor_->cancel({action.job}));
+    cancelled_jobs_.insert(action.job);
     if (queue_) queue_->live.erase(action.job);
   } else {
     SLURMTUNE_CHECK(executor_->cancel_tasks({action.job}, action.first, action.end));
@@ -275,6 +277,7 @@ Expected<void> Autotuner::act(const StudyView& view, const DropTasks& action) {
 
 Expected<void> Autotuner::act(const StudyView& /*view*/, const CancelJob& action) {
   SLURMTUNE_CHECK(executor_->cancel({action.job}));
+  cancelled_jobs_.insert(action.job);
   if (queue_) queue_->live.erase(action.job);
   return {};
 }

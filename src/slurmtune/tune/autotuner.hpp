@@ -47,6 +47,9 @@ class Autotuner {
   /// What a reducer that saw `view` would know besides manifests and verdicts.
   [[nodiscard]] Spending spending_of(const StudyView& view) const;
 
+  /// Whole jobs that the last advance() has cancelled.
+  [[nodiscard]] const std::set<std::int64_t>& cancelled_jobs() const { return cancelled_jobs_; }
+
   [[nodiscard]] const StudyDirectory& directory() const { return directory_; }
   [[nodiscard]] const StudyInput& input() const { return input_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -106,6 +109,7 @@ class Autotuner {
     std::set<std::int64_t> accounted;  ///< those that accounting was asked about
   };
   std::optional<QueueAnswer> queue_;
+  std::set<std::int64_t> cancelled_jobs_;
   bool settled_ = false;
   /// Whether what this process came for depends on which jobs are gone.
   enum class Absence { believed, doubted } absence_ = Absence::believed;

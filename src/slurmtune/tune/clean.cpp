@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "slurmtune/base/shell_quote.hpp"
+
 namespace slurmtune {
 
 namespace {
@@ -106,12 +108,23 @@ Expected<void> check_over(const StudyView& view, const std::string& directory) {
   return {};
 }
 
+Expected<void> check_removable(const StudyDirectory& directory) {
+  std::error_code code;
+  if (!fs::is_symlink(directory.root(), code)) return {};
+  const fs::path place = fs::canonical(directory.root(), code);
+  return invalid_input(
+      fmt::format("{0} is a link; name what it points to, if that is to go: slurmtune clean --all "
+                  "{1}",
+                  directory.root().string(), shell_quote(place.string())));
+}
+
 std::vector<Removal> plan_clean(const StudyDirectory& directory, const StudyView& view,
-                                CleanScope scope) {
+                                CleanScope scope, std::span<const fs::path> drafts) {
   std::vector<Removal> removals;
   const auto add = [&](const fs::path& path, const char* what) {
     removals.push_back({path, what, bytes_of(path)});
   };
+  for (const fs::path& draft : drafts) add(draft, "drafts that were never completed");
   if (scope == CleanScope::all) {
     add(directory.root(), "the whole study");
     return removals;

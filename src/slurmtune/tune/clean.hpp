@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace slurmtune {
 
 /// What of a study may go: its result, journal, decisions, manifests and verdicts stay.
 struct Removal {
-  std::filesystem::path path;  ///< absolute, below the study
+  std::filesystem::path path;  ///< absolute; below the study, or beside it
   std::string what;            ///< `work of trials`, `logs of trials that worked`, …
   std::uint64_t bytes = 0;     ///< on disk, links not followed
 
@@ -31,10 +32,15 @@ enum class CleanScope {
 /// Errors: unavailable, saying what runs and how to end it.
 [[nodiscard]] Expected<void> check_over(const StudyView& view, const std::string& directory);
 
-/// What would be removed, sorted by path. Directories on the way to it that are links are left
-/// alone, with what is behind them.
+/// A link in the place of a study is not it: removed, the study would stand where it stood.
+/// Errors: invalid_input, naming what the link points to.
+[[nodiscard]] Expected<void> check_removable(const StudyDirectory& directory);
+
+/// What would be removed, of each kind sorted by path; `drafts` of the study (draft.hpp) first.
+/// Directories on the way to it that are links are left alone, with what is behind them.
 [[nodiscard]] std::vector<Removal> plan_clean(const StudyDirectory& directory,
-                                              const StudyView& view, CleanScope scope);
+                                              const StudyView& view, CleanScope scope,
+                                              std::span<const std::filesystem::path> drafts = {});
 
 /// Removes it; what is gone already is no error. Errors: unavailable, with the path.
 [[nodiscard]] Expected<void> remove_planned(const std::vector<Removal>& removals);

@@ -18,6 +18,7 @@
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/journal.hpp"
 #include "slurmtune/tune/deadline.hpp"
+#include "slurmtune/tune/draft.hpp"
 #include "slurmtune/tune/dry_start.hpp"
 #include "slurmtune/tune/freeze.hpp"
 #include "slurmtune/tune/job_requests.hpp"
@@ -39,34 +40,6 @@ StudyId new_study_id() {
   for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, "-");
   return {text};
 }
-
-/// A directory under construction beside its place; removed again unless it was moved there.
-class Draft {
- public:
-  explicit Draft(const fs::path& place)
-      : path_(place.parent_path() /
-              fmt::format(".{}.draft.{}", place.filename().string(), ::getpid())) {}
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  ~Draft() {
-    std::error_code code;
-    if (!moved_) fs::remove_all(path_, code);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  [[nodiscard]] Expected<void> move_to(const fs::path& place) {
-    std::error_code code;
-    fs::rename(path_, place, code);
-    if (code) {
-      return unavailable(fmt::format("{}: cannot create: {}", place.string(), code.message()));
-    }
-    moved_ = true;
-    return {};
-  }
-
- private:
-  fs::path path_;
-  bool moved_ = false;
-};
 
 /// The study at `place` differs from the one that is wanted in `mode` alone.
 tl::unexpected<Error> other_mode(const fs::path& place, StudyMode wanted) {
@@ -161,7 +134,7 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   fs::path place = fs::absolute(directory, code).lexically_normal();
   if (!place.has_filename()) place = place.parent_path();
   SLURMTUNE_TRY(const bool found, stands_already(study, place));
-  if (found) return CreatedStudy{StudyDirectory(place), Creation::found};
+  if (found) return CreatedStudy{StudyDirectory(place), Creation::found, {}};
   SLURMTUNE_CHECK(check_place(place));
   SLURMTUNE_CHECK(check_workdir(study));
   SLURMTUNE_CHECK(check_dry_start(study));
@@ -184,7 +157,9 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
         "--dir",
         place.string(), place.parent_path().string()));
   }
-  Draft draft(place);
+  const World world = real_world();
+  std::vector<fs::path> abandoned = abandoned_drafts(place, world);
+  Draft draft(place, world.who);
   // What access() allows root, a read-only filesystem still refuses.
   if (const auto made = make_private_directory(draft.path()); !made) {
     return invalid_input(
@@ -211,10 +186,10 @@ Expected<CreatedStudy> create_study(const LoadedStudy& study,
   if (const auto moved = draft.move_to(place); !moved) {
     // Another process may have created the same study meanwhile.
     SLURMTUNE_TRY(const bool raced, stands_already(study, place));
-    if (raced) return CreatedStudy{StudyDirectory(place), Creation::found};
+    if (raced) return CreatedStudy{StudyDirectory(place), Creation::found, {}};
     return tl::unexpected<Error>(moved.error());
   }
-  return CreatedStudy{StudyDirectory(place), Creation::created};
+  return CreatedStudy{StudyDirectory(place), Creation::created, std::move(abandoned)};
 }
 
 void withdraw_study(const StudyDirectory& directory, const std::set<std::int64_t>& over) {

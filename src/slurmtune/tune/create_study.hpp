@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "slurmtune/base/error.hpp"
 #include "slurmtune/base/instant.hpp"
@@ -75,6 +76,8 @@ enum class Creation { created, found };
 struct CreatedStudy {
   StudyDirectory directory;
   Creation creation = Creation::created;
+  /// Drafts of it beside it whose processes were killed before they were done.
+  std::vector<std::filesystem::path> abandoned_drafts{};
 };
 
 /// Freezes a study into `directory`: input, snapshot, our own programs, plan, first manifest and

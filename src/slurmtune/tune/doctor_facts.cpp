@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "slurmtune/tune/doctor_facts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <system_error>
 
 #include <fcntl.h>
@@ -59,6 +61,35 @@ std::string last_lines(const std::string& text) {
   return joined;
 }
 
+/// The log in `place` that was written last among those whose names begin so; empty if there is
+/// none.
+fs::path newest_log(const fs::path& place, std::initializer_list<std::string_view> beginnings) {
+  fs::path newest;
+  fs::file_time_type at = fs::file_time_type::min();
+  std::error_code code;
+  for (fs::directory_iterator entry(place, code), end; entry != end && !code;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_one = std::any_of(beginnings.begin(), beginnings.end(),
+                                    [&](std::string_view word) { return name.starts_with(word); });
+    if (!is_one) continue;
+    const auto written = entry->last_write_time(code);
+    if (code || written < at) continue;
+    at = written;
+    newest = entry->path();
+  }
+  return newest;
+}
+
+/// The words of the last line in which Slurm refuses a job; "" if none does.
+std::string last_refusal(const fs::path& log) {
+  constexpr std::string_view mark = "Slurm refuses the job ";
+  const auto text = log.empty() ? Expected<std::string>(std::string()) : read_file(log);
+  if (!text) return "";
+  const std::size_t at = text->rfind(mark);
+  return at == std::string::npos ? "" : text->substr(at, text->find('\n', at) - at);
+}
+
 std::string scontrol(const char* what, std::chrono::milliseconds timeout) {
   const auto result =
       run_process({.call = {.argv = {"scontrol", "--oneliner", "show", what},
@@ -93,21 +124,21 @@ std::map<StageName, std::string> reducer_logs(const StudyDirectory& directory,
   const std::size_t current = current_stage(view);
   if (current >= view.plan.stages.size()) return logs;
   const StageName& name = view.plan.stages[current].name;
-  fs::path newest;
-  fs::file_time_type at = fs::file_time_type::min();
-  std::error_code code;
-  for (fs::directory_iterator entry(directory.logs(name), code), end; entry != end && !code;
-       entry.increment(code)) {
-    if (!entry->path().filename().string().starts_with("reduce-")) continue;
-    const auto written = entry->last_write_time(code);
-    if (code || written < at) continue;
-    at = written;
-    newest = entry->path();
-  }
+  const fs::path newest = newest_log(directory.logs(name), {"reduce-"});
   if (newest.empty()) return logs;
   const auto text = read_file(newest);
   if (text && !text->empty()) logs[name] = last_lines(*text);
   return logs;
+}
+
+std::string refusal_in_job(const StudyDirectory& directory, const StudyView& view) {
+  std::string refusal;
+  for (const PlannedStage& stage : view.plan.stages) {
+    const std::string said = last_refusal(newest_log(directory.logs(stage.name), {"reduce-"}));
+    if (!said.empty()) refusal = said;
+  }
+  const std::string said = last_refusal(newest_log(directory.root() / "logs", {"one-job-"}));
+  return said.empty() ? refusal : said;
 }
 
 void ask_cluster(DoctorInput& facts, std::chrono::milliseconds timeout) {

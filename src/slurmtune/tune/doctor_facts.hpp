@@ -15,6 +15,10 @@ namespace slurmtune {
 [[nodiscard]] std::map<StageName, std::string> reducer_logs(const StudyDirectory& directory,
                                                             const StudyView& view);
 
+/// What Slurm said in the last log of a reducer, or of a job that runs the whole study, in which it
+/// refused a job; "" if there is none.
+[[nodiscard]] std::string refusal_in_job(const StudyDirectory& directory, const StudyView& view);
+
 /// Asks scontrol once for partitions and once for nodes. No answer leaves them empty: the checks
 /// that need them find nothing then.
 void ask_cluster(DoctorInput& facts, std::chrono::milliseconds timeout = std::chrono::seconds(20));

@@ -3,12 +3,14 @@
 """retry, doctor and clean of real studies, and Slurm's mail in their jobs."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import unittest
 
-from cluster_study import HERE, StudyTest, deepspeed_study, grid_study, output_of, slurmtune
+from cluster_study import (HERE, Study, StudyTest, deepspeed_study, grid_study, output_of, queue,
+                           slurmtune)
 
 # A trial whose library is missing until MARK is there.
 WRAPPER = """\
@@ -114,6 +116,49 @@ class Commands(StudyTest):
         self.wait_until_idle(study)
         self.assert_won(study, step_ms=5)
         self.assertFalse(self.doctor(study)["blocked"])
+
+    def test_resume_names_the_held_job_that_it_cancels(self):
+        study = self.submit(grid_study((2000, 2001)))
+        array = study.job("-01-grid-a-0")
+        # Also what is cut off then has a verdict.
+        self.wait_for(lambda: len(list(study.root.glob("stages/*/work/*/metrics.jsonl"))) == 2,
+                      "both trials run", study=study)
+        subprocess.run(["scontrol", "requeuehold", f"{array}_0"], check=True)
+        runs = []
+
+        def concluded():
+            runs.append(slurmtune("resume", study.root))
+            return study.events("decided")
+
+        self.wait_for(concluded, "resume concludes the stage without the held task", study=study)
+        said = [run for run in runs if "cancelled" in run.out]
+        self.assertEqual(len(said), 1, [run.text for run in runs])
+        self.assertIn(f"job {array}", said[0].out)
+        self.assertNotIn("nothing is missing", said[0].out)
+        self.wait_until_idle(study)
+
+    def test_a_link_and_a_draft_of_a_study(self):
+        draft = self.place / ".study.draft.nowhere.7"
+        draft.mkdir()
+        (draft / "study.toml").write_text("format = 1\n", encoding="utf-8")
+        os.utime(draft, (0, 0))
+        run = slurmtune("submit", *self.arguments(self.write_study(grid_study())))
+        self.assertEqual(run.code, 0, run.text)
+        self.assertIn(f"rm -r {draft}", run.err)
+        study = Study(self.place / "study")
+        found = self.doctor(study)
+        self.assertIn(f"rm -r {draft}", [finding["remedy"] for finding in found["findings"]])
+        self.wait_until_idle(study)
+        link = self.place / "link"
+        link.symlink_to(study.root)
+        refused = slurmtune("clean", "--all", "--force", link)
+        self.assertEqual(refused.code, 2, refused.text)
+        self.assertIn(str(study.root), refused.err)
+        self.assertTrue(link.is_symlink() and study.root.exists())
+        self.assertTrue(draft.exists())
+        done = slurmtune("clean", "--all", "--force", study.root)
+        self.assertEqual(done.code, 0, done.text)
+        self.assertFalse(draft.exists() or study.root.exists())
 
     def test_mail_of_each_client(self):
         text = grid_study() + '[slurm]\nmail = "me@example.org"\n'

@@ -3,6 +3,7 @@
 """A batch system that does not answer: each command ends with an error that says so, within half a
 minute, by either client. Nothing hangs, and libslurm ends no process of ours."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -11,6 +12,7 @@ from cluster_study import CLUSTER, Study, StudyTest, grid_study, slurmtune
 
 CLUSTER_SH = os.environ["SLURMTUNE_CLUSTER_SH"]
 ENDS_WITHIN_S = 45.0  # half a minute, on a machine that does other things as well
+LOOKS_WITHIN_S = 15.0  # some seconds, likewise
 CLIENTS = ("commands", "libslurm", "auto")
 COMMANDS = ("cancel", "resume", "submit")
 # Most cells of this table wait for a time-out: all of it in the campaign, in CI a command a client.
@@ -49,13 +51,24 @@ class Silent(StudyTest):
                 self.check(f"{fault}, {client}: {command}",
                            slurmtune(*arguments[command], **settings), 3, words)
 
+    def check_looks(self, fault, study, words, **environment):
+        """Who only looks sees the files, and soon what could not be asked."""
+        for command, code in (("status", 0), ("doctor", 1), ("report", 1)):
+            run = slurmtune(command, study.root, **environment)
+            print(f"{fault}: {command}: exit code {run.code} after {run.wall_s:.1f} s")
+            self.assertEqual(run.code, code, run.text)
+            self.assertLess(run.wall_s, LOOKS_WITHIN_S)
+            if command != "report":
+                self.assertRegex(run.out, words)
+        run = slurmtune("status", study.root, "--json", **environment)
+        self.assertRegex(json.loads(run.out)["queue_error"], words)
+
     def test_stopped_controller(self):
         study = self.waiting_study()
         before = len(study.events())
         cluster_sh("kill", "ctld")
         try:
-            self.check("controller, status", slurmtune("status", study.root), 0,
-                       "Slurm does not answer")
+            self.check_looks("controller", study, "Slurm does not answer")
             self.check_commands("controller", study, "Slurm|libslurm")
         finally:
             cluster_sh("start", "ctld")
@@ -69,6 +82,7 @@ class Silent(StudyTest):
         study = self.waiting_study()
         cluster_sh("kill", "munged")
         try:
+            self.check_looks("munged", study, "Slurm does not answer")
             self.check_commands("munged", study, "Slurm|libslurm")
         finally:
             cluster_sh("start", "munged")
@@ -76,11 +90,17 @@ class Silent(StudyTest):
 
     def test_no_configuration(self):
         study = self.waiting_study()
+        self.check_looks("no slurm.conf", study, "SLURM_CONF", SLURM_CONF="/no/slurm.conf")
         self.check_commands("no slurm.conf", study, "SLURM_CONF", SLURM_CONF="/no/slurm.conf")
         broken = self.place / "slurm.conf"
         broken.write_text("ClusterName=x\nNoSuchKey=1\n", encoding="utf-8")
         self.check_commands("broken slurm.conf", study, "", SLURM_CONF=str(broken))
         self.assertEqual(slurmtune("cancel", study.root).code, 0)
+        # Of a study that is over the files say all.
+        for command, code in (("cancel", 0), ("resume", 1), ("report", 1), ("doctor", 0)):
+            run = slurmtune(command, study.root, SLURM_CONF="/no/slurm.conf")
+            self.assertEqual(run.code, code, f"{command}: {run.text}")
+            self.assertLess(run.wall_s, LOOKS_WITHIN_S)
 
 
 if __name__ == "__main__":

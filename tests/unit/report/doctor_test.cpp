@@ -274,7 +274,38 @@ TEST_CASE("doctor: a budget that is used up is extended", "[report]") {
   CHECK(diagnose(patient.facts).empty());
   patient.study.view.plan.budget_node_seconds = 1;
   CHECK(patient.finding().check == "budget");
-  CHECK(contains(patient.finding().remedy, "slurmtune extend /scratch/st"));
+  CHECK(patient.finding().remedy == "slurmtune extend /scratch/st --max-node-hours 0.01");
+  patient.study.view.plan.budget_node_seconds.reset();
+  patient.study.input.spec.budget.max_experiments = 2;
+  CHECK(patient.finding().remedy == "slurmtune extend /scratch/st --max-experiments 4");
+  // Of two the one that has less left.
+  patient.study.view.plan.budget_node_seconds = 3600 * 100;
+  patient.study.view.state.finished = Finished{Stop::budget, std::nullopt};
+  CHECK(patient.finding().remedy == "slurmtune extend /scratch/st --max-experiments 4");
+}
+
+TEST_CASE("doctor: a site that lets no job submit jobs, though its file says so", "[report]") {
+  Patient patient;
+  patient.facts.refused_in_job = "Slurm refuses the job st-2 (b): Access denied";
+  const Finding finding = patient.finding();
+  CHECK(finding.check == "site");
+  CHECK(finding.severity == Severity::note);
+  CHECK(contains(finding.what, "Access denied"));
+  CHECK(contains(finding.what, "jobs_can_submit = false"));
+  CHECK(finding.remedy == "slurmtune resume /scratch/st");
+  patient.study.input.site.jobs_can_submit = false;
+  CHECK(diagnose(patient.facts).empty());
+}
+
+TEST_CASE("doctor: a draft of the study that was never completed is named", "[report]") {
+  Patient patient;
+  patient.facts.drafts = {"/scratch/.st.draft.login1.7", "/scratch/.st.draft.login1.8"};
+  CHECK(patient.finding().check == "draft");
+  CHECK(patient.finding().remedy ==
+        "rm -r /scratch/.st.draft.login1.7 /scratch/.st.draft.login1.8");
+  patient.facts.jobs.clear();
+  patient.study.view.state.finished = Finished{Stop::gain, std::nullopt};
+  CHECK(patient.finding().check == "draft");
 }
 
 TEST_CASE("doctor: a deadline that is near is told, one that is past blocks", "[report]") {

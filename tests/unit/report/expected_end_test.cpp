@@ -78,6 +78,20 @@ TEST_CASE("expected_end: the queue's expected start is counted, and said", "[rep
   CHECK(in_words(*end, now).find("the start that the queue expects") != std::string::npos);
 }
 
+TEST_CASE("expected_end: what waits for the window ends after it opens", "[report]") {
+  ReportedStudy study = half_way();
+  study.view.state.created.window =
+      TimeWindow{parse_daily_hours("02:27-03:29").value(), {{{}, std::chrono::hours(0)}}};
+  const Instant now = ReportedStudy::instant(1000);
+  std::vector<JobReport> jobs{array_in(JobState::pending, std::nullopt)};
+  jobs[0].reason = "BeginTime";
+  jobs.push_back(array_in(JobState::running, std::nullopt));
+  const auto end = expected_end(study.view, jobs, now);
+  REQUIRE(end);
+  CHECK(end->queue_start == parse_instant("2026-12-01T02:27:00Z").value());
+  CHECK(end->at == *end->queue_start + std::chrono::seconds(120));
+}
+
 TEST_CASE("expected_end: without a measurement the plan's likely times count", "[report]") {
   ReportedStudy study = half_way();
   study.view.stages[0].shards.clear();

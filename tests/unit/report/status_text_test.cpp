@@ -126,6 +126,64 @@ TEST_CASE("status says what the queue waits for", "[report]") {
   CHECK(contains(text, "0/3"));
 }
 
+TEST_CASE("what waits for the next window is named with its job and its time", "[report]") {
+  ReportedStudy study = half_way();
+  Shard& shard = study.view.stages[0].shards[0];
+  Verdict cut = shard.verdicts.back();
+  cut.experiment = study.view.stages[0].manifest->experiments[2].id;
+  cut.outcome = Outcome::not_started;
+  shard.verdicts.push_back(cut);
+  shard.end = TaskEnd{.at = ReportedStudy::instant(9), .reason = "window", .node_seconds = 20};
+  JobRecord next = array_job(study, 192);
+  study.view.state.jobs = {array_job(study, 11), next};
+  // By a clock that is an hour ahead of UTC.
+  study.view.state.created.window =
+      TimeWindow{parse_daily_hours("02:27-03:29").value(), {{{}, std::chrono::hours(1)}}};
+  const JobReport waiting{.job = {192},
+                          .task = std::nullopt,
+                          .name = "st",
+                          .state = JobState::pending,
+                          .reason = "BeginTime",
+                          .nodes = ""};
+  const Instant now = ReportedStudy::instant(60);  // 21:01 UTC
+  const auto text = [&](std::vector<JobReport> jobs) {
+    return status_text({study.place(), study.input, study.view, jobs, now}, Colour::never);
+  };
+  const auto stage = progress_of(study.view)[0];
+  CHECK(stage.state == StageProgressState::queued);
+  CHECK(stage.done == 2);
+  CHECK(stage.waiting == 1);
+  CHECK_FALSE(stage.outcomes.contains(Outcome::not_started));
+  const std::string begins = "job 192, which begins tomorrow 02:27\n";
+  CHECK(contains(text({waiting}), "waits for 1 experiments of 01-profile in " + begins));
+  JobReport running = waiting;
+  running.job = {11};
+  running.task = 0;
+  running.state = JobState::running;
+  CHECK(contains(text({running, waiting}),
+                 "1 experiments of 01-profile; what did not fit into this window is in " + begins));
+  JobReport later = waiting;
+  later.starts = ReportedStudy::instant(86'400 * 5);
+  CHECK(contains(text({later}), "which begins 2026-12-05 22:00\n"));
+  later.starts = ReportedStudy::instant(3600);
+  CHECK(contains(text({later}), "which begins today 23:00\n"));
+  // Once the stage is concluded, nobody runs them any more.
+  study.view.state.finished = Finished{Stop::deadline, std::nullopt};
+  CHECK(progress_of(study.view)[0].outcomes.at(Outcome::not_started) == 1);
+}
+
+TEST_CASE("status says what it could not ask the queue", "[report]") {
+  const ReportedStudy study = half_way();
+  StatusInput status{study.place(), study.input, study.view, {}};
+  CHECK_FALSE(contains(status_text(status, Colour::never), "not known"));
+  CHECK(status_json(status).at("queue_error") == nullptr);
+  status.queue_error = "Slurm does not answer (to ask for jobs): munge is away";
+  const std::string text = status_text(status, Colour::never);
+  CHECK(contains(text, "  queue     not known: Slurm does not answer (to ask for jobs): munge"));
+  CHECK(contains(text, "waits for its jobs, as far as the files tell; if none is left: "));
+  CHECK(status_json(status).at("queue_error") == status.queue_error);
+}
+
 TEST_CASE("status says how to go on where no job is left", "[report]") {
   ReportedStudy study = half_way();
   const std::string resume = "slurmtune resume " + study.place().root().string();

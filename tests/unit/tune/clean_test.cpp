@@ -115,6 +115,32 @@ TEST_CASE("clean: all of it is the directory", "[tune]") {
   CHECK(removals[0].path == study.directory.root());
 }
 
+TEST_CASE("clean: a link to a study is not taken for the study", "[tune]") {
+  const OverStudy study;
+  CHECK(check_removable(study.directory));
+  const TemporaryDirectory elsewhere;
+  const StudyDirectory link(elsewhere.path() / "link");
+  fs::create_directory_symlink(study.directory.root(), link.root());
+  const auto refused = check_removable(link);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == ErrorKind::invalid_input);
+  CHECK(refused.error().message.find(fs::canonical(study.directory.root()).string()) !=
+        std::string::npos);
+}
+
+TEST_CASE("clean: drafts of the study go with what else goes", "[tune]") {
+  const OverStudy study;
+  const TemporaryDirectory beside;
+  const std::vector<fs::path> drafts{beside.path() / ".s.draft.login1.7"};
+  fs::create_directories(drafts[0] / "inputs");
+  for (const CleanScope scope : {CleanScope::leftovers, CleanScope::all}) {
+    const auto removals = plan_clean(study.directory, study.builder.view, scope, drafts);
+    REQUIRE(removals.size() > 1);
+    CHECK(removals[0].path == drafts[0]);
+    CHECK(removals[0].what == "drafts that were never completed");
+  }
+}
+
 TEST_CASE("clean: a study that runs, or of which that is not known, is left alone", "[tune]") {
   OverStudy study;
   StudyView& view = study.builder.view;

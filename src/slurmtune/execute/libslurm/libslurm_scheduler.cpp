@@ -35,9 +35,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the controller may take to answer the first question of all.
-constexpr auto trial_max = 15s;
-
 struct FreeJobs {
   void operator()(job_info_msg_t* jobs) const { ::slurm_free_job_info_msg(jobs); }
 };
@@ -321,7 +318,7 @@ class LibslurmScheduler final : public Scheduler {
 
 /// In a child: slurm_init() ends the process where there is no configuration, and tries for a
 /// minute where its file is missing. Returns "" if libslurm works here.
-std::string try_out() {
+std::string try_out(std::chrono::milliseconds patience) {
   const char* conf = std::getenv("SLURM_CONF");
   if (conf != nullptr && ::access(conf, R_OK) != 0) {
     return fmt::format("SLURM_CONF={} cannot be read", conf);
@@ -335,7 +332,7 @@ std::string try_out() {
     license_info_msg_t* licenses = nullptr;
     ::_exit(::slurm_load_licenses(0, &licenses, SHOW_ALL) == SLURM_SUCCESS ? 0 : 2);
   }
-  const auto deadline = std::chrono::steady_clock::now() + trial_max;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   int status = 0;
   while (true) {
     const pid_t reaped = ::waitpid(child, &status, WNOHANG);
@@ -358,12 +355,13 @@ std::string try_out() {
 }  // namespace
 }  // namespace slurmtune
 
-extern "C" slurmtune::Scheduler* slurmtune_make_scheduler(const char* version, std::string* error) {
+extern "C" slurmtune::Scheduler* slurmtune_make_scheduler(const char* version, int patience_ms,
+                                                          std::string* error) {
   if (slurmtune::version() != version) {
     *error = fmt::format("it belongs to slurmtune {}, not {}", slurmtune::version(), version);
     return nullptr;
   }
-  *error = slurmtune::try_out();
+  *error = slurmtune::try_out(std::chrono::milliseconds(patience_ms));
   if (!error->empty()) return nullptr;
   return new slurmtune::LibslurmScheduler();
 }

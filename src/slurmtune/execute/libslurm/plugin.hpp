@@ -17,6 +17,8 @@ inline constexpr const char* libslurm_entry = "slurmtune_make_scheduler";
 /// Makes a client, or returns nullptr and says why in `error`.
 /// `version` is the program's: C++ types pass between the two, so that it must be the plug-in's.
 /// Forks to try libslurm out, since slurm_init() ends a process that lacks a configuration.
-using MakeLibslurmScheduler = Scheduler* (*)(const char* version, std::string* error);
+/// `patience_ms`: how long the controller may take to answer that first question.
+using MakeLibslurmScheduler = Scheduler* (*)(const char* version, int patience_ms,
+                                             std::string* error);
 
 }  // namespace slurmtune
