@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "slurmtune/space/level_problem.hpp"
+#include "slurmtune/space/state_bounds.hpp"
 
 namespace slurmtune {
 
@@ -23,6 +24,7 @@ constexpr std::size_t unbound = std::numeric_limits<std::size_t>::max();
 struct Step {
   std::size_t variable = 0;
   std::vector<LevelRule> rules;  // decided now, cheap ones first
+  std::vector<Node> open;        // of rules that are decided later, but partly bound
   std::vector<Node> kept;  // values that later steps need: all that they can see of this state
 };
 
@@ -30,12 +32,14 @@ struct Step {
 struct States {
   std::vector<std::vector<double>> columns;  // of the nodes kept
   std::size_t count = 0;
+  std::vector<char> dead;  // of each: no rule-abiding combination continues it
 };
 
 /// Gives equal rows of columns the same number.
 class RowTable {
  public:
-  explicit RowTable(std::size_t columns) : states_{std::vector<std::vector<double>>(columns), 0} {
+  explicit RowTable(std::size_t columns)
+      : states_{std::vector<std::vector<double>>(columns), 0, {}} {
     slots_.assign(1024, none);
   }
 
@@ -212,7 +216,7 @@ class DiagramBuilder {
 
   [[nodiscard]] Expected<LevelDiagram> build() {
     Rows rows(problem_, may_be_absent_);
-    States states{{}, 1};
+    States states{{}, 1, {0}};
     std::vector<Node> kept;
     std::vector<LevelDiagram::Layer> layers;
     for (const Step& step : steps_) {
@@ -220,12 +224,14 @@ class DiagramBuilder {
       for (std::size_t i = 0; i < kept.size(); ++i) rows.give(kept[i], states.columns[i]);
       RowTable next(step.kept.size());
       LevelDiagram::Layer layer;
-      SLURMTUNE_CHECK(bind(step, states.count, rows, next, layer));
+      SLURMTUNE_CHECK(bind(step, states, rows, next, layer));
       held_bytes_ += layer.edges.size() * sizeof(LevelDiagram::Edge) +
                      layer.first.size() * sizeof(std::uint64_t);
       layers.push_back(std::move(layer));
       states = next.take();
       kept = step.kept;
+      states.dead.assign(states.count, 0);
+      mark_dead_states(problem_, step.open, {states.count, kept, states.columns}, states.dead);
     }
     return LevelDiagram::reduce(std::move(layers));
   }
@@ -249,14 +255,6 @@ class DiagramBuilder {
     }
   }
 
-  // Marks what `node` needs from states before `position`.
-  void need(Node node, std::size_t position, std::vector<std::size_t>& last_use) const {
-    if (positions_[node] == unbound) return;
-    last_use[node] = std::max(last_use[node], position);
-    if (positions_[node] < position) return;  // the state has its value
-    for (const Node operand : problem_.graph.operands(node)) need(operand, position, last_use);
-  }
-
   void plan_steps() {
     std::vector<std::size_t> last_use(problem_.graph.size(), 0);
     steps_.resize(order_.size());
@@ -265,6 +263,7 @@ class DiagramBuilder {
     for (const LevelRule& rule : problem_.rules) {
       if (positions_[rule.node] == unbound) continue;
       steps_[positions_[rule.node]].rules.push_back(rule);
+      if (!may_be_absent_[rule.node]) mark_open(rule.node);
       wanted[rule.node] = true;
     }
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -277,8 +276,7 @@ class DiagramBuilder {
       }
     }
     // A node is evaluated where its last variable is bound, from what was kept until then.
-    for (Node node = problem_.graph.size() > 0 ? static_cast<Node>(problem_.graph.size()) : 0;
-         node-- > 0;) {
+    for (auto node = static_cast<Node>(problem_.graph.size()); node-- > 0;) {
       if (!wanted[node]) continue;
       for (const Node operand : problem_.graph.operands(node)) {
         wanted[operand] = true;
@@ -299,6 +297,17 @@ class DiagramBuilder {
     }
   }
 
+  // Steps from the first variable of a rule to the last but one.
+  void mark_open(Node rule) {
+    for (std::size_t i = 0; i < positions_[rule]; ++i) {
+      const bool begun = std::ranges::any_of(variables_[rule], [&](std::size_t variable) {
+        const auto place = std::ranges::find(order_, variable);
+        return static_cast<std::size_t>(place - order_.begin()) <= i;
+      });
+      if (begun) steps_[i].open.push_back(rule);
+    }
+  }
+
   // The rows of a state: a level each, or the one that it must have.
   void add_rows(const Step& step, std::size_t state, Rows& rows, const double* when,
                 const double* level) const {
@@ -314,15 +323,15 @@ class DiagramBuilder {
     }
   }
 
-  [[nodiscard]] Expected<void> bind(const Step& step, std::size_t state_count, Rows& rows,
+  [[nodiscard]] Expected<void> bind(const Step& step, const States& states, Rows& rows,
                                     RowTable& next, LevelDiagram::Layer& layer) {
     const LevelVariable& variable = problem_.variables[step.variable];
     const std::size_t at_once =
         std::max<std::size_t>(1, rows_max / std::max<std::size_t>(1, variable.values.size()));
-    layer.first.reserve(state_count + 1);
+    layer.first.reserve(states.count + 1);
     std::vector<const double*> columns(step.kept.size());
-    for (std::size_t begin = 0; begin < state_count; begin += at_once) {
-      const std::size_t end = std::min(state_count, begin + at_once);
+    for (std::size_t begin = 0; begin < states.count; begin += at_once) {
+      const std::size_t end = std::min(states.count, begin + at_once);
       // Conditions are known of the states alone: one row each first.
       std::vector<double> when;
       std::vector<double> level;
@@ -336,6 +345,7 @@ class DiagramBuilder {
       fill(variable.level, level);
       rows.clear();
       for (std::size_t state = begin; state < end; ++state) {
+        if (states.dead[state] != 0) continue;
         add_rows(step, state, rows, when.empty() ? nullptr : &when[state - begin],
                  level.empty() ? nullptr : &level[state - begin]);
       }
