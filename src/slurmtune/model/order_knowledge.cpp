@@ -7,32 +7,6 @@ namespace slurmtune {
 
 namespace {
 
-enum class Sign { must_be_equal, more, less, no_matter };
-
-Sign sign_of(LayoutRole role) {
-  switch (role) {
-    case LayoutRole::micro_batch:
-    case LayoutRole::sequence_length:
-    case LayoutRole::bucket_size: return Sign::more;
-    case LayoutRole::zero_stage:
-    case LayoutRole::data_parallel:
-    case LayoutRole::tensor_parallel:
-    case LayoutRole::pipeline_parallel:
-    case LayoutRole::sequence_parallel:
-    case LayoutRole::expert_parallel:
-    case LayoutRole::activation_checkpointing:
-    case LayoutRole::offload:
-    case LayoutRole::nodes:
-    case LayoutRole::gpus: return Sign::less;
-    case LayoutRole::gradient_accumulation:
-    case LayoutRole::global_batch: return Sign::no_matter;
-    // Chunks cost memory, but how much depends on the stages.
-    case LayoutRole::virtual_pipeline:
-    case LayoutRole::none: break;
-  }
-  return Sign::must_be_equal;
-}
-
 /// Whether a role's degree is a factor of the number of GPUs.
 bool divides_gpus(const RoledParameter& parameter) {
   switch (parameter.role) {
@@ -58,6 +32,31 @@ bool is_within(std::span<const double> one, std::span<const double> other) {
 
 }  // namespace
 
+MemorySign memory_sign(LayoutRole role) {
+  switch (role) {
+    case LayoutRole::micro_batch:
+    case LayoutRole::local_batch:
+    case LayoutRole::sequence_length:
+    case LayoutRole::bucket_size: return MemorySign::more;
+    case LayoutRole::zero_stage:
+    case LayoutRole::data_parallel:
+    case LayoutRole::tensor_parallel:
+    case LayoutRole::pipeline_parallel:
+    case LayoutRole::sequence_parallel:
+    case LayoutRole::expert_parallel:
+    case LayoutRole::activation_checkpointing:
+    case LayoutRole::offload:
+    case LayoutRole::nodes:
+    case LayoutRole::gpus: return MemorySign::less;
+    case LayoutRole::gradient_accumulation:
+    case LayoutRole::global_batch: return MemorySign::no_matter;
+    // Chunks cost memory, but how much depends on the stages.
+    case LayoutRole::virtual_pipeline:
+    case LayoutRole::none: break;
+  }
+  return MemorySign::unknown;
+}
+
 MemoryComparison compare(const MemoryDemand& one, const MemoryDemand& other) {
   if (one.group != other.group) return MemoryComparison::unrelated;
   const bool less = is_within(one.demand, other.demand);
@@ -70,8 +69,8 @@ MemoryComparison compare(const MemoryDemand& one, const MemoryDemand& other) {
 MemoryOrder::MemoryOrder(std::span<const LevelParameter> parameters, RoleSource source)
     : parameters_(roled_parameters(parameters, source)) {
   known_ = std::ranges::any_of(parameters_, [](const RoledParameter& parameter) {
-    const Sign sign = sign_of(parameter.role);
-    return sign == Sign::more || sign == Sign::less;
+    const MemorySign sign = memory_sign(parameter.role);
+    return sign == MemorySign::more || sign == MemorySign::less;
   });
   // Where nodes or GPUs vary by themselves they are coordinates of their own.
   trades_ranks_ = has_role(parameters_, LayoutRole::data_parallel);
@@ -98,9 +97,9 @@ MemoryDemand MemoryOrder::of(std::span<const std::int32_t> levels) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const RoledParameter& parameter = parameters_[i];
     const std::int32_t level = levels[i];
-    const Sign sign = sign_of(parameter.role);
-    if (sign == Sign::no_matter) continue;
-    const auto quantity = level < 0 || sign == Sign::must_be_equal
+    const MemorySign sign = memory_sign(parameter.role);
+    if (sign == MemorySign::no_matter) continue;
+    const auto quantity = level < 0 || sign == MemorySign::unknown
                               ? std::nullopt
                               : parameter.quantities[static_cast<std::size_t>(level)];
     // A group tells absent levels and those without a quantity from those that are compared.
@@ -109,7 +108,7 @@ MemoryDemand MemoryOrder::of(std::span<const std::int32_t> levels) const {
     if (quantity) {
       const bool is_product = trades_ranks_ && parameter.role == LayoutRole::data_parallel;
       const double amount = is_product ? gpus_of(levels) : *quantity;
-      demand = sign == Sign::more ? amount : -amount;
+      demand = sign == MemorySign::more ? amount : -amount;
     }
     point.demand.push_back(demand);
   }

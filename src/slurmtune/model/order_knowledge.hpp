@@ -7,9 +7,14 @@
 #include <vector>
 
 #include "slurmtune/model/layout/roles.hpp"
-#include "slurmtune/space/level_parameter.hpp"
+#include "slurmtune/space/valid_set.hpp"
 
 namespace slurmtune {
+
+/// What more of a role does to the memory that a training needs.
+enum class MemorySign { unknown, more, less, no_matter };
+
+[[nodiscard]] MemorySign memory_sign(LayoutRole role);
 
 /// How much memory a point asks for, as far as roles say: points of one `group` are compared
 /// coordinate by coordinate, more being more.

@@ -17,8 +17,9 @@ struct RoleWord {
   LayoutRole role;
 };
 
-constexpr std::array<RoleWord, 23> role_words{{
+constexpr std::array<RoleWord, 24> role_words{{
     {"micro_batch", LayoutRole::micro_batch},
+    {"local_batch", LayoutRole::local_batch},
     {"gradient_accumulation", LayoutRole::gradient_accumulation},
     {"global_batch", LayoutRole::global_batch},
     {"sequence_length", LayoutRole::sequence_length},
@@ -52,7 +53,7 @@ constexpr std::array<RoleWord, 76> option_names{{
     {"perdevicetrainbatchsize", LayoutRole::micro_batch},
     {"perdevicebatchsize", LayoutRole::micro_batch},
     {"devicetrainmicrobatchsize", LayoutRole::micro_batch},
-    {"localbatchsize", LayoutRole::micro_batch},
+    {"localbatchsize", LayoutRole::local_batch},
     {"batchsizepergpu", LayoutRole::micro_batch},
     {"tmbspg", LayoutRole::micro_batch},
     {"gradientaccumulation", LayoutRole::gradient_accumulation},

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "slurmtune/record/configuration.hpp"
-#include "slurmtune/space/level_parameter.hpp"
+#include "slurmtune/space/valid_set.hpp"
 
 namespace slurmtune {
 
@@ -15,6 +15,7 @@ namespace slurmtune {
 enum class LayoutRole {
   none,
   micro_batch,            ///< samples of a rank in one forward pass
+  local_batch,            ///< samples of a rank in a step, which a pipeline cuts up (torchtitan)
   gradient_accumulation,  ///< micro-batches of a step
   global_batch,           ///< samples of a step
   sequence_length,        ///< tokens of a sample
