@@ -97,6 +97,8 @@ def bad_call_places(suite):
     budget = generic + "\n[budget]\n"
     (place / "window.toml").write_text(budget + 'window = "20:00-07:00"\n')
     (place / "short.toml").write_text(budget + 'window = "12:00-12:10"\n')
+    (place / "brief.toml").write_text(generic.replace("[measure]\n", "[measure]\ntotal_s = 20.0\n") +
+                                      "\n[slurm]\nsubmit_jobs_max = 2\nwalltime_max_s = 300\n")
     (place / "refuse.toml").write_text(budget + 'max_node_hours = 0.5\nif_over = "refuse"\n')
     (place / "few.toml").write_text(budget + 'max_experiments = 2\nif_over = "refuse"\n')
     (place / "no-workdir.toml").write_text((place / "study.toml").read_text().replace(
@@ -241,6 +243,7 @@ BAD_CALLS = {
     "finish-by-past-plan": ["plan", "late.toml"],
     "window-of-a-local-study": ["tune", "window.toml", "--submit", "local", "--dir", "new"],
     "window-too-short": ["plan", "short.toml"],
+    "too-brief-jobs-for-a-chain": ["plan", "brief.toml"],
     "over-budget": ["plan", "refuse.toml"],
     "over-experiments": ["plan", "few.toml"],
     "extend-of-no-study": ["extend", "empty", "--max-node-hours", "4"],

@@ -14,6 +14,7 @@
 #include "slurmtune/plan/plan_dot.hpp"
 #include "slurmtune/plan/submit_costs.hpp"
 #include "slurmtune/report/submit_text.hpp"
+#include "slurmtune/tune/deadline.hpp"
 #include "slurmtune/tune/world.hpp"
 
 namespace slurmtune {
@@ -27,6 +28,8 @@ constexpr std::chrono::seconds queue_patience{10};
 QueueWaits ask_queue(const StudyInput& input, std::span<const SubmitCost> costs) {
   QueueWaits waits;
   const Instant now = real_world().now();
+  waits.now = now;
+  if (const auto& window = input.spec.budget.window) waits.window = window_from(*window, now);
   const auto ask = [&](const SubmitCost& cost) {
     return expected_wait(
         input.site,
@@ -72,7 +75,8 @@ Expected<ExitCode> show_plan(const PlanArguments& arguments) {
   SLURMTUNE_TRY(const Plan plan, plan_study(given.study, real_world().now()));
   SLURMTUNE_CHECK(arguments.study.accept(given, understood));
   if (arguments.as_dot) {
-    print(render_dot(plan));
+    const StudyInput& input = given.study.outside ? *given.study.outside : given.study.input;
+    print(render_dot(plan, whole_jobs(plan, site_of_whole_jobs(input))));
   } else if (arguments.as_json) {
     SLURMTUNE_TRY(const std::string text, render_plan(plan));
     print(Json::parse(text));

@@ -107,7 +107,9 @@ Expected<SbatchDirective> parse_site_option(std::string_view option) {
   SbatchDirective directive = split(option);
   SLURMTUNE_CHECK(check_key(option, directive.key));
   SLURMTUNE_CHECK(check_characters("sbatch option --" + directive.key, directive.value));
-  if (std::find(our_keys.begin(), our_keys.end(), directive.key) != our_keys.end()) {
+  // sbatch takes the beginning of a name for all of it.
+  if (std::ranges::any_of(our_keys,
+                          [&](std::string_view key) { return key.starts_with(directive.key); })) {
     return invalid_input(fmt::format(
         "sbatch option --{} is set by slurmtune for each job; take it out of the options",
         directive.key));

@@ -122,6 +122,10 @@ Expected<MeasureSpec> read_measure(const Node& study, std::string_view path) {
   measure.stall_s = real_or(*section, "stall_s", measure.stall_s);
   measure.total_s = real_or(*section, "total_s", measure.total_s);
   const Node* total = section->find("total_s");
+  measure.limit_line = section->line;
+  for (const char* key : {"stall_s", "startup_s", "total_s"}) {
+    if (const Node* limit = section->find(key)) measure.limit_line = limit->line;
+  }
   if (total != nullptr && section->find("startup_s") != nullptr &&
       measure.total_s < measure.startup_s) {
     return fail_at(
@@ -156,6 +160,14 @@ Expected<BudgetSpec> read_budget(const Node& node, std::string_view path) {
   BudgetSpec budget;
   budget.max_node_hours = real_at(node, "max_node_hours");
   budget.max_gpu_hours = real_at(node, "max_gpu_hours");
+  const auto line_of = [&](const char* key) {
+    const Node* value = node.find(key);
+    return value == nullptr ? 0 : value->line;
+  };
+  budget.max_node_hours_line = line_of("max_node_hours");
+  budget.max_gpu_hours_line = line_of("max_gpu_hours");
+  budget.max_experiments_line = line_of("max_experiments");
+  budget.max_concurrent_nodes_line = line_of("max_concurrent_nodes");
   if (const Node* experiments = node.find("max_experiments")) {
     budget.max_experiments = experiments->as_integer();
   }

@@ -16,11 +16,11 @@ namespace slurmtune {
 namespace {
 
 // What the job scripts set themselves; a second value would win or be refused by sbatch.
-constexpr std::array<std::string_view, 21> own_options{
-    "--array",    "--chdir",    "--deadline", "--dependency", "--error",     "--export",
-    "--hold",     "--input",    "--job-name", "--no-requeue", "--nodes",     "--open-mode",
-    "--output",   "--parsable", "--requeue",  "--signal",     "--test-only", "--time",
-    "--time-min", "--wait",     "--wrap"};
+constexpr std::array<std::string_view, 22> own_options{
+    "--array",     "--begin",    "--chdir",    "--deadline", "--dependency", "--error",
+    "--export",    "--hold",     "--input",    "--job-name", "--no-requeue", "--nodes",
+    "--open-mode", "--output",   "--parsable", "--requeue",  "--signal",     "--test-only",
+    "--time",      "--time-min", "--wait",     "--wrap"};
 
 constexpr std::array<const char*, 3> option_lists{"sbatch_options", "array_options",
                                                   "reducer_options"};
@@ -30,11 +30,10 @@ struct OwnKey {
   std::string_view option;
   std::string_view key;
 };
-constexpr std::array<OwnKey, 12> own_keys{{{"--partition", "partition"},
+constexpr std::array<OwnKey, 11> own_keys{{{"--partition", "partition"},
                                            {"--account", "account"},
                                            {"--qos", "qos"},
                                            {"--constraint", "constraint"},
-                                           {"--begin", "begin"},
                                            {"--exclude", "exclude"},
                                            {"--reservation", "reservation"},
                                            {"--licenses", "licenses"},
@@ -45,6 +44,23 @@ constexpr std::array<OwnKey, 12> own_keys{{{"--partition", "partition"},
 
 std::string_view name_of_option(std::string_view option) {
   return option.substr(0, option.find_first_of("= "));
+}
+
+/// True if sbatch may take `name` for `option`: it takes the beginning of a name for all of it
+/// (getopt_long). No option of sbatch is the beginning of one that is asked for here.
+bool is_meant(std::string_view option, std::string_view name) {
+  return name == option || (name.size() > 2 && option.starts_with(name));
+}
+
+/// `--array`, or `--arra, which sbatch takes for --array,`.
+std::string called(std::string_view option, std::string_view name) {
+  if (name == option) return std::string(option);
+  return fmt::format("{}, which sbatch takes for {},", name, option);
+}
+
+/// --mem and its kin, but for --mem-bind.
+bool asks_for_memory(std::string_view name) {
+  return name.starts_with("--mem") && !name.starts_with("--mem-b");
 }
 
 Expected<void> check_options(const Node* options, std::string_view path) {
@@ -58,9 +74,16 @@ Expected<void> check_options(const Node* options, std::string_view path) {
                      "write one string an option, e.g. \"--gpus-per-node=4\"");
     }
     const std::string_view name = name_of_option(text);
-    if (std::ranges::find(own_options, name) != own_options.end()) {
-      return fail_at(path, option.line, fmt::format("{} is set by slurmtune itself", name),
-                     "remove it");
+    const auto whole = std::ranges::find(own_options, name);
+    const auto own = whole != own_options.end()
+                         ? whole
+                         : std::ranges::find_if(own_options, [&](std::string_view known) {
+                             return is_meant(known, name);
+                           });
+    if (own != own_options.end()) {
+      return fail_at(path, option.line,
+                     fmt::format("{} is set by slurmtune itself", called(*own, name)),
+                     *own == "--begin" ? "write begin = \"20:00\", which is a key" : "remove it");
     }
   }
   return {};
@@ -147,7 +170,6 @@ bool gives(const Site& site, std::string_view key) {
   if (key == "account") return !site.account.empty();
   if (key == "qos") return !site.qos.empty();
   if (key == "constraint") return !site.constraint.empty();
-  if (key == "begin") return !site.begin.empty();
   if (key == "exclude") return !site.exclude.empty();
   if (key == "reservation") return !site.reservation.empty();
   if (key == "licenses") return !site.licenses.empty();
@@ -160,7 +182,7 @@ Expected<void> check_own_keys(const Node& node, std::string_view path, const Sit
   for (const OwnKey& own : own_keys) {
     if (!gives(site, own.key)) continue;
     const auto found =
-        find_option(site, [&](std::string_view option) { return option == own.option; });
+        find_option(site, [&](std::string_view name) { return is_meant(own.option, name); });
     // Reducers are not asked for cpus_per_task, and may have to go elsewhere.
     const bool of_reducers = own.key == "cpus_per_task" || own.key == "qos" ||
                              own.key == "account" || own.key == "constraint";
@@ -168,7 +190,8 @@ Expected<void> check_own_keys(const Node& node, std::string_view path, const Sit
     if (!found || fine) continue;
     const int line = line_of(node, {found->list, own.key});
     return fail_at(path, line,
-                   fmt::format("{} stands in {} and in {}", own.option, found->list, own.key),
+                   fmt::format("{} stands in {} and in {}", called(own.option, found->option),
+                               found->list, own.key),
                    fmt::format("write it into {} alone", own.key));
   }
   return {};
@@ -179,10 +202,9 @@ std::set<std::string_view> memory_options(const Site& site) {
   std::set<std::string_view> found;
   for (const auto* options : {&site.sbatch_options, &site.array_options}) {
     for (const std::string& option : *options) {
-      if (name_of_option(option).starts_with("--mem")) found.insert(name_of_option(option));
+      if (asks_for_memory(name_of_option(option))) found.insert(name_of_option(option));
     }
   }
-  found.erase("--mem-bind");
   return found;
 }
 
@@ -201,8 +223,7 @@ Expected<void> check_memory(const Node& node, std::string_view path, const Site&
                    "--mem-per-gpu)",
                    "keep one: sbatch refuses the others beside it");
   }
-  const auto option =
-      find_option(site, [](std::string_view name) { return name.starts_with("--mem"); });
+  const auto option = find_option(site, asks_for_memory);
   if (count == 0 || !option || option->list == "reducer_options") return {};
   return fail_at(path, std::max(line, line_of(node, {option->list})),
                  fmt::format("memory is asked for twice: by {} in {}, and by a key of its own",

@@ -131,6 +131,7 @@ struct MeasureSpec {
   double startup_s = 900.0;
   double stall_s = 180.0;
   double total_s = 0.0;  ///< 0 = derived from the others by the planner
+  int limit_line = 0;    ///< of what bounds an experiment, for messages; 0 = nothing is written
 };
 
 struct SearchSpec {
@@ -152,6 +153,11 @@ struct BudgetSpec {
   std::optional<DailyHours> window;  ///< on the clock of the submitting host
   int window_line = 1;
   OverBudget if_over = OverBudget::trim;
+  // For messages that come later; 0 = not written.
+  int max_node_hours_line = 0;
+  int max_gpu_hours_line = 0;
+  int max_experiments_line = 0;
+  int max_concurrent_nodes_line = 0;
 };
 
 /// [training]: the user's own training, launched with the winner where mode is `run`.
@@ -184,6 +190,10 @@ struct StudySpec {
   int lanes_per_node = 1;          ///< more than 1 only where a trial takes one node
   std::vector<std::string> notes;  ///< what was merged or assumed, one sentence each, to be shown
 
+  /// `study.toml:12`, for messages; the path alone where `line` is 0.
+  [[nodiscard]] std::string where(int line) const {
+    return line > 0 ? path + ":" + std::to_string(line) : path;
+  }
   /// Ranks of one experiment.
   [[nodiscard]] std::int64_t ranks() const {
     return std::int64_t{trial.nodes} * trial.processes_per_node;

@@ -39,6 +39,15 @@ std::int64_t worst_of_mandatory(const Plan& plan, std::size_t from) {
   return worst;
 }
 
+/// Where the tighter of max_node_hours and max_gpu_hours stands.
+std::string where_hours(const StudyInput& input) {
+  const BudgetSpec& budget = input.spec.budget;
+  const bool by_gpus = budget.max_gpu_hours &&
+                       (!budget.max_node_hours ||
+                        *budget.max_gpu_hours / gpus_of_node(input) < *budget.max_node_hours);
+  return input.spec.where(by_gpus ? budget.max_gpu_hours_line : budget.max_node_hours_line);
+}
+
 tl::unexpected<Error> over_budget(const StudyInput& input, const Plan& plan, std::int64_t worst) {
   std::string stages;
   for (const PlannedStage& stage : plan.stages) {
@@ -51,7 +60,7 @@ tl::unexpected<Error> over_budget(const StudyInput& input, const Plan& plan, std
       "{}: the stages that cannot be left out may take {} ({}), but the budget is {}; raise "
       "max_node_hours (or max_gpu_hours), or lower measure.startup_s, measure.total_s, "
       "search.width or trial.nodes",
-      input.spec.path, format_node_hours(worst), stages,
+      where_hours(input), format_node_hours(worst), stages,
       format_node_hours(*plan.budget_node_seconds)));
 }
 
@@ -63,7 +72,7 @@ Expected<void> refuse_over(const StudyInput& input, const Plan& plan) {
       "{}: all stages may take {} at worst, but the budget is {} and if_over is \"refuse\"; raise "
       "max_node_hours (or max_gpu_hours), lower measure.startup_s, measure.total_s, search.width "
       "or search.rounds, or write if_over = \"trim\"",
-      input.spec.path, format_node_hours(all), format_node_hours(*plan.budget_node_seconds)));
+      where_hours(input), format_node_hours(all), format_node_hours(*plan.budget_node_seconds)));
 }
 
 /// Makes a stage so narrow that its worst case is not above `node_seconds`; false if it cannot be.
@@ -117,6 +126,12 @@ std::int64_t overhead_of(const Plan& plan) {
   return overhead;
 }
 
+std::int64_t planned_worst(const Plan& plan) {
+  std::int64_t worst = overhead_of(plan);
+  for (const PlannedStage& stage : plan.stages) worst += stage.worst_node_seconds;
+  return worst;
+}
+
 ConfirmReserve confirm_reserve(const Plan& plan, std::size_t index) {
   for (std::size_t i = index + 1; i < plan.stages.size(); ++i) {
     const PlannedStage& stage = plan.stages[i];
@@ -149,7 +164,7 @@ Expected<void> fit_experiments(const StudyInput& input, StageTable& table) {
     return invalid_input(fmt::format(
         "{}: the study may run {} experiments, but budget.max_experiments is {} and if_over is "
         "\"refuse\"; raise it, lower search.width or search.rounds, or write if_over = \"trim\"",
-        input.spec.path, all, *cap));
+        input.spec.where(input.spec.budget.max_experiments_line), all, *cap));
   }
   std::int64_t left = *cap;
   for (const StageDraft& draft : table.stages) left -= draft.mandatory ? draft.experiments : 0;
@@ -157,7 +172,7 @@ Expected<void> fit_experiments(const StudyInput& input, StageTable& table) {
     return invalid_input(fmt::format(
         "{}: the stages that cannot be left out may run {} experiments, but "
         "budget.max_experiments is {}; raise it, or lower search.width or narrow the space",
-        input.spec.path, *cap - left, *cap));
+        input.spec.where(input.spec.budget.max_experiments_line), *cap - left, *cap));
   }
   std::vector<StageDraft> kept;
   for (StageDraft& draft : table.stages) {

@@ -23,6 +23,10 @@ namespace slurmtune {
 /// 5 s a task for its start and end, or for finding its slice empty.
 [[nodiscard]] std::int64_t overhead_of(const Plan& plan);
 
+/// What a budget is charged if each stage of the plan runs at its worst, in node-seconds: all tasks
+/// and overhead_of. Not bounded by the budget, which reducers keep.
+[[nodiscard]] std::int64_t planned_worst(const Plan& plan);
+
 /// What must be left over for the stage after which a winner is known.
 struct ConfirmReserve {
   std::int64_t node_seconds = 0;

@@ -15,11 +15,15 @@ struct TaskRules {
   int lanes = 1;
   int nodes_per_task = 1;
   TrialLimits limits;
-  double likely_trial_s = 120.0;         ///< of one experiment
-  double min_task_s = 600.0;             ///< a task should last at least this long
-  std::int64_t walltime_max_s = 86'400;  ///< of the site, or the length of budget.window
-  bool window_limits = false;            ///< the window is the shorter one
-  std::string where = "study.toml";      ///< for messages
+  double likely_trial_s = 120.0;  ///< of one experiment
+  double min_task_s = 600.0;      ///< a task should last at least this long
+  /// Of the site, or the length of budget.window, less job_margin_s.
+  std::int64_t walltime_max_s = 86'400;
+  std::int64_t job_margin_s = 0;     ///< of a job that holds the study
+  bool window_limits = false;        ///< the window is the shorter one
+  bool total_is_given = false;       ///< limits.total_s is measure.total_s
+  std::string where = "study.toml";  ///< for messages
+  std::string limit_where = where;   ///< of what one experiment is too long for or by
 };
 
 /// The likely time of one experiment, where nothing was measured yet: a quarter of what it may last

@@ -62,7 +62,7 @@ struct Plan {
   /// What everything that was asked for would take at worst, before the budget trimmed it.
   std::int64_t asked_node_seconds = 0;
   std::int64_t asked_experiments = 0;
-  /// All arrays and reducers; the arrays not above the budget, which the reducers keep.
+  /// What the budget counts at worst (planned_worst), not above the budget, which reducers keep.
   std::int64_t worst_node_seconds = 0;
   std::int64_t likely_node_seconds = 0;
   std::optional<PlannedLaunch> launch;  ///< not part of the budget, which is the tuning's

@@ -99,7 +99,7 @@ Expected<void> check_concurrency(const StudyInput& input, const TaskRules& rules
   return invalid_input(fmt::format(
       "{}: budget.max_concurrent_nodes is {}, but one task holds {} nodes (trial.nodes x lanes); "
       "raise it or lower trial.nodes or slurm.lanes",
-      input.spec.path, *nodes, rules.nodes_per_task));
+      input.spec.where(input.spec.budget.max_concurrent_nodes_line), *nodes, rules.nodes_per_task));
 }
 
 /// What the global batch leaves of the micro-batches, where it is not what the user may expect.
@@ -170,7 +170,7 @@ void add_part_notes(Plan& plan) {
 /// The share of a node that a job of one core is charged: the node has so many; 1 where it gets the
 /// whole node; nothing where that is not known.
 std::optional<std::int64_t> cpus_of_lone_jobs(const Site& site) {
-  const auto whole = [](const std::string& option) { return option.starts_with("--exclusive"); };
+  const auto whole = [](const std::string& option) { return option.starts_with("--exclus"); };
   if (std::ranges::any_of(site.reducer_options, whole) ||
       std::ranges::any_of(site.sbatch_options, whole)) {
     return 1;
@@ -178,25 +178,29 @@ std::optional<std::int64_t> cpus_of_lone_jobs(const Site& site) {
   return site.cpus_per_node;
 }
 
-/// Sums up stages and reducers. A reducer asks for one core: where the node's cores are known, that
-/// share of a node is charged, else all of it.
-void add_totals(const StudyInput& input, Plan& plan) {
-  std::int64_t worst = 0;
+/// What reducers, guard and final likely take: the share of a node that their one core is, all of
+/// it where that is not known. Elsewhere than in arrays the nodes of the study wait for reducers.
+std::int64_t likely_lone_node_seconds(const StudyInput& input, SubmitMode submit,
+                                      const Plan& plan) {
+  const auto stages = static_cast<std::int64_t>(plan.stages.size());
+  if (!is_in_arrays(submit)) return stages * likely_lone_job_s * input.spec.nodes_per_task();
+  return (stages + lone_jobs) * likely_lone_job_s / cpus_of_lone_jobs(input.site).value_or(1);
+}
+
+/// Sums up what the budget counts.
+void add_totals(const StudyInput& input, SubmitMode submit, Plan& plan) {
+  plan.worst_node_seconds = planned_worst(plan);
   for (const PlannedStage& stage : plan.stages) {
-    worst += stage.worst_node_seconds;
     plan.likely_node_seconds += stage.likely_node_seconds;
   }
-  if (plan.budget_node_seconds && worst > *plan.budget_node_seconds) {
-    plan.notes.push_back(fmt::format(
-        "all stages at their worst would take {}, more than the budget of {}: a stage is released "
-        "only while the budget holds it and the confirmation",
-        format_node_hours(worst), format_node_hours(*plan.budget_node_seconds)));
-    worst = *plan.budget_node_seconds;
-  }
-  const auto reducers = static_cast<std::int64_t>(plan.stages.size()) + lone_jobs;
-  const std::int64_t cpus = cpus_of_lone_jobs(input.site).value_or(1);
-  plan.worst_node_seconds = worst + reducers * plan.reducer_walltime_s / cpus;
-  plan.likely_node_seconds += reducers * likely_lone_job_s / cpus;
+  plan.likely_node_seconds += likely_lone_node_seconds(input, submit, plan);
+  if (!plan.budget_node_seconds || plan.worst_node_seconds <= *plan.budget_node_seconds) return;
+  plan.notes.push_back(fmt::format(
+      "all stages at their worst would take {}, more than the budget of {}: a stage is released "
+      "only while the budget holds it and the confirmation",
+      format_node_hours(plan.worst_node_seconds), format_node_hours(*plan.budget_node_seconds)));
+  plan.worst_node_seconds = *plan.budget_node_seconds;
+  plan.likely_node_seconds = std::min(plan.likely_node_seconds, plan.worst_node_seconds);
 }
 
 void add_asked(const Site& site, Plan& plan) {
@@ -244,7 +248,7 @@ Expected<Plan> make_plan(const StudyInput& input, const PlanIdentity& identity) 
   add_asked(input.site, plan);
   add_rule_notes(input.site, identity.submit, plan);
   SLURMTUNE_CHECK(fit_budget(input, rules, plan));
-  add_totals(input, plan);
+  add_totals(input, identity.submit, plan);
   return plan;
 }
 

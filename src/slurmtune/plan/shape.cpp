@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "slurmtune/plan/budget.hpp"
 #include "slurmtune/plan/site_rules.hpp"
+#include "slurmtune/space/space.hpp"
 
 namespace slurmtune {
 
@@ -58,6 +60,17 @@ Expected<std::optional<std::vector<Shaped>>> widest_within(std::int64_t jobs_max
   if (low == 0) return std::nullopt;
   SLURMTUNE_TRY(std::vector<Shaped> shaped, shape_all(drafts, low, rules));
   return shaped;
+}
+
+/// Each stage in as few tasks as the site's longest walltime allows.
+Expected<std::int64_t> fewest_jobs_of(const std::vector<StageDraft>& drafts,
+                                      const TaskRules& rules) {
+  std::int64_t jobs = 0;
+  for (const StageDraft& draft : drafts) {
+    SLURMTUNE_TRY(const ArrayShape shape, pack_into(draft.experiments, 1, rules));
+    jobs += shape.tasks + 1;
+  }
+  return jobs;
 }
 
 /// What may be written instead of `submit = "graph"`.
@@ -120,6 +133,15 @@ Expected<void> check_submit(const StudyInput& input, SubmitMode mode) {
       fmt::format("{}: submit = \"step\" needs jobs that submit jobs, which the site {} does not "
                   "let them (jobs_can_submit = false); write submit = \"graph\" or \"one-job\"",
                   input.spec.path, input.site.name));
+}
+
+Expected<std::int64_t> fewest_graph_jobs(const StudyInput& input) {
+  SLURMTUNE_TRY(const Space space, make_space(input.spec));
+  SLURMTUNE_TRY(StageTable table, stage_table(input, space));
+  SLURMTUNE_CHECK(fit_experiments(input, table));
+  SLURMTUNE_TRY(const std::int64_t jobs,
+                fewest_jobs_of(table.stages, task_rules(input, SubmitMode::graph)));
+  return jobs_beside(input) + jobs;
 }
 
 Expected<std::vector<Shaped>> shape_within_limits(const StudyInput& input, SubmitMode mode,

@@ -31,6 +31,10 @@ inline constexpr std::int64_t jobs_beside_a_step = 5;
 /// Errors: invalid_input if the site does not let jobs submit jobs and `mode` needs it.
 [[nodiscard]] Expected<void> check_submit(const StudyInput& input, SubmitMode mode);
 
+/// The jobs of a graph with all stages, guard and final in as few tasks as there can be, which
+/// submit_jobs_max is compared with. Errors: as those of make_plan, if there is no such graph.
+[[nodiscard]] Expected<std::int64_t> fewest_graph_jobs(const StudyInput& input);
+
 /// Packs all stages into tasks so that no more jobs stand in the queue than one user may submit: of
 /// the whole graph, or of the widest step. Where even the narrowest graph is too many, optional
 /// stages go, last first. How many tasks one array may have is no limit: a wider stage is several.

@@ -2,6 +2,7 @@
 #include "slurmtune/plan/submit_costs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,6 +43,13 @@ std::int64_t likely_run_s(const Plan& plan) {
   return seconds;
 }
 
+/// Stages that went for want of jobs.
+std::int64_t stages_left_out(const Plan& plan) {
+  return std::ranges::count_if(plan.pruned, [](const Dropped& dropped) {
+    return dropped.because.starts_with("submit_jobs_max");
+  });
+}
+
 /// What a graph costs, or steps.
 void add_arrays(const Plan& plan, SubmitCost& cost) {
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
@@ -52,31 +60,40 @@ void add_arrays(const Plan& plan, SubmitCost& cost) {
     cost.walltime_s = std::max(cost.walltime_s, stage.task_walltime_s);
   }
   const bool steps = cost.mode == SubmitMode::step;
-  // By steps each stage has a second reducer, and there is no final job.
-  cost.jobs = tasks + (steps ? 2 * stages : stages + 1) + (plan.launch ? 1 : 0);
+  // By steps each stage has a second reducer, and there is no final job. A graph keeps a place for
+  // guard, so that this is what submit_jobs_max is compared with.
+  cost.jobs = tasks + (steps ? 2 * stages : stages + jobs_beside_stages) + (plan.launch ? 1 : 0);
+  cost.stages_left_out = stages_left_out(plan);
   cost.long_waits = likely_stages(plan);
   cost.waits = 2 * cost.long_waits + (steps ? 0 : 1);
   cost.likely_node_seconds = plan.likely_node_seconds;
   cost.worst_node_seconds = plan.worst_node_seconds;
 }
 
-void add_whole(const Plan& plan, const Site& site, SubmitCost& cost) {
-  const WholeJobs whole = whole_jobs(plan, site);
+void add_whole(const Plan& plan, const StudyInput& input, SubmitCost& cost) {
+  const WholeJobs whole = whole_jobs(plan, site_of_whole_jobs(input));
   for (const PlannedStage& stage : plan.stages) {
     cost.nodes = std::max(cost.nodes, stage.nodes_per_task);
   }
   cost.walltime_s = whole.walltime_s;
   cost.jobs = whole.jobs_max;
   cost.waits = cost.long_waits = whole.likely_jobs;
-  cost.likely_node_seconds = likely_run_s(plan) * cost.nodes;
-  cost.worst_node_seconds = whole.jobs_max * whole.walltime_s * cost.nodes;
+  cost.likely_node_seconds = plan.likely_node_seconds;
+  cost.worst_node_seconds = plan.worst_node_seconds;
 }
 
-/// True if the plan holds all stages: none went for want of jobs.
-bool has_all_stages(const Plan& plan) {
-  return std::none_of(plan.pruned.begin(), plan.pruned.end(), [](const Dropped& dropped) {
-    return dropped.because.starts_with("submit_jobs_max");
-  });
+/// Why not all stages can be a graph: by the count of jobs that is compared, where that is it.
+std::string why_no_whole_graph(const StudyInput& input, const Expected<Plan>& graph) {
+  const std::int64_t most = input.site.submit_jobs_max;
+  const auto least = fewest_graph_jobs(input);
+  if (least && *least > most) {
+    return fmt::format(
+        "the whole graph is {} jobs at least (array tasks, reducers, guard and final), more than "
+        "submit_jobs_max = {} of the site",
+        *least, most);
+  }
+  return graph ? fmt::format("the graph would leave out {} stages", stages_left_out(*graph))
+               : graph.error().message;
 }
 
 }  // namespace
@@ -95,6 +112,15 @@ WholeJobs whole_jobs(const Plan& plan, const Site& site) {
           .likely_jobs = std::max<std::int64_t>(1, ceil_div(likely_run_s(plan), usable_s))};
 }
 
+Site site_of_whole_jobs(const StudyInput& input) {
+  Site site = input.site;
+  if (const auto& window = input.spec.budget.window) {
+    site.walltime_max_s =
+        std::min<std::int64_t>(site.walltime_max_s, std::chrono::seconds(window->length()).count());
+  }
+  return site;
+}
+
 StudyInput inside_one_job(StudyInput input) {
   input.site.min_task_minutes = any_minutes;
   input.site.job_minutes_min.reset();
@@ -111,7 +137,7 @@ std::vector<SubmitCost> submit_costs(const StudyInput& input) {
     if (!plan) {
       cost.why_not = plan.error().message;
     } else if (mode == SubmitMode::one_job) {
-      add_whole(*plan, input.site, cost);
+      add_whole(*plan, input, cost);
     } else {
       add_arrays(*plan, cost);
     }
@@ -128,20 +154,23 @@ SubmitChoice choose_submit(const StudyInput& input) {
             "with budget.window the next stage is submitted only once it is decided about"};
   }
   const auto graph = plan_for(input, SubmitMode::graph);
-  if (graph && has_all_stages(*graph)) {
+  if (graph && stages_left_out(*graph) == 0) {
     return {SubmitMode::graph, "all of its jobs may stand in the queue at once"};
   }
-  const std::int64_t jobs_max = input.site.submit_jobs_max;
-  if (steps_fit()) {
-    return {SubmitMode::step,
-            fmt::format("the whole graph is more than submit_jobs_max = {} of the site", jobs_max)};
+  const std::string why_no_graph = why_no_whole_graph(input, graph);
+  if (steps_fit()) return {SubmitMode::step, why_no_graph};
+  if (!plan_for(input, SubmitMode::one_job)) {
+    // Where jobs are what a graph lacks, the reason that counts is why a chain, which needs few,
+    // cannot be; else it is the graph's own.
+    const auto least = fewest_graph_jobs(input);
+    const bool lacks_jobs = least && *least > input.site.submit_jobs_max;
+    return {lacks_jobs ? SubmitMode::one_job : SubmitMode::graph, ""};
   }
-  const auto whole = plan_for(input, SubmitMode::one_job);
-  // What nobody can plan is refused with the graph's own reasons.
-  if (!whole) return {SubmitMode::graph, ""};
   return {SubmitMode::one_job,
-          fmt::format("neither the graph nor a step fits submit_jobs_max = {} of the site{}",
-                      jobs_max, input.site.jobs_can_submit ? "" : ", where no job submits jobs")};
+          why_no_graph + (input.site.jobs_can_submit
+                              ? fmt::format("; submit = \"step\" has {} in the queue at least",
+                                            jobs_beside_a_step + 1)
+                              : "; no job of the site may submit jobs, as steps need")};
 }
 
 }  // namespace slurmtune

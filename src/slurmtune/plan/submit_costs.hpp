@@ -25,6 +25,9 @@ struct WholeJobs {
 /// cut off in the first is longer than the second.
 [[nodiscard]] WholeJobs whole_jobs(const Plan& plan, const Site& site);
 
+/// The site as jobs that hold a study see it: none is longer than budget.window.
+[[nodiscard]] Site site_of_whole_jobs(const StudyInput& input);
+
 /// What holds of a study inside one job: a stage is one task as far as its time allows, and the
 /// site's rules for short jobs are none.
 [[nodiscard]] StudyInput inside_one_job(StudyInput input);
@@ -33,13 +36,14 @@ struct WholeJobs {
 struct SubmitCost {
   SubmitMode mode = SubmitMode::graph;
   std::string why_not;          ///< why it cannot be; the rest is meaningless then
-  std::int64_t jobs = 0;        ///< that are submitted, array tasks counted one by one
+  std::int64_t jobs = 0;        ///< at most, array tasks counted one by one; of a chain, all of it
   std::int64_t waits = 0;       ///< jobs that wait in the queue one after another, until the end
   std::int64_t long_waits = 0;  ///< of those, how many hold nodes: arrays, or the whole study
   int nodes = 1;                ///< of such a job
   std::int64_t walltime_s = 60;
+  std::int64_t stages_left_out = 0;  ///< for want of jobs that may stand in the queue
   std::int64_t likely_node_seconds = 0;
-  std::int64_t worst_node_seconds = 0;
+  std::int64_t worst_node_seconds = 0;  ///< as the budget counts: Plan::worst_node_seconds
 };
 
 /// graph, step and one-job, in this order.
@@ -53,7 +57,8 @@ struct SubmitChoice {
 
 /// What submit = "auto" stands for where there is a Slurm: the graph if all of it may stand in the
 /// queue at once, else steps, else one job. With budget.window steps come first, so that nothing
-/// waits in the queue over the hours in which nothing may run.
+/// waits in the queue over the hours in which nothing may run. Where none can be planned it is the
+/// one whose refusal says what counts: one job where the graph has too many jobs, else the graph.
 [[nodiscard]] SubmitChoice choose_submit(const StudyInput& input);
 
 }  // namespace slurmtune

@@ -18,18 +18,24 @@ std::string span_text(std::int64_t seconds) {
   return format_duration(std::chrono::seconds(seconds));
 }
 
-std::string over_text(double worst, double limit) {
-  if (worst <= limit) return "";
-  return "above the limit: stages are released only while it holds them and the confirmation";
+/// What stands beside a limit that all stages would not keep: the plan was trimmed to it, or
+/// reducers keep it.
+std::string over_text(const std::string& all, bool is_above) {
+  if (!is_above) return "";
+  return "all stages would take " + all +
+         ": optional ones are trimmed, and released only while it holds them and the confirmation";
 }
 
 void add_hours(const StudyInput& input, const Plan& plan, Table& table) {
   const BudgetSpec& budget = input.spec.budget;
-  const double worst = static_cast<double>(plan.asked_node_seconds + overhead_of(plan)) / 3600.0;
+  // Before the trimming, for what stands beside; `at worst` is what can be charged.
+  const double all = static_cast<double>(plan.asked_node_seconds + overhead_of(plan)) / 3600.0;
+  const double worst = static_cast<double>(plan.worst_node_seconds) / 3600.0;
   const double likely = static_cast<double>(plan.likely_node_seconds) / 3600.0;
   const auto row = [&](const char* name, double limit, double factor) {
     table.add({name, fmt::format("{:.2f}", limit), fmt::format("{:.2f}", worst * factor),
-               fmt::format("{:.2f}", likely * factor), over_text(worst * factor, limit)});
+               fmt::format("{:.2f}", likely * factor),
+               over_text(fmt::format("{:.2f}", all * factor), all * factor > limit)});
   };
   if (budget.max_node_hours) row("max_node_hours", *budget.max_node_hours, 1.0);
   if (budget.max_gpu_hours) row("max_gpu_hours", *budget.max_gpu_hours, gpus_of_node(input));
@@ -38,11 +44,15 @@ void add_hours(const StudyInput& input, const Plan& plan, Table& table) {
 void add_experiments(const StudyInput& input, const Plan& plan, Table& table) {
   const auto& limit = input.spec.budget.max_experiments;
   if (!limit) return;
+  std::int64_t worst = 0;
   std::int64_t likely = 0;
-  for (const PlannedStage& stage : plan.stages) likely += stage.likely_experiments;
-  table.add({"max_experiments", fmt::to_string(*limit), fmt::to_string(plan.asked_experiments),
+  for (const PlannedStage& stage : plan.stages) {
+    worst += stage.experiments_max;
+    likely += stage.likely_experiments;
+  }
+  table.add({"max_experiments", fmt::to_string(*limit), fmt::to_string(worst),
              fmt::to_string(likely),
-             over_text(static_cast<double>(plan.asked_experiments), static_cast<double>(*limit))});
+             over_text(fmt::to_string(plan.asked_experiments), plan.asked_experiments > *limit)});
 }
 
 void add_nodes(const StudyInput& input, const Plan& plan, Table& table) {

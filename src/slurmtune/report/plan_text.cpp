@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "slurmtune/base/units.hpp"
+#include "slurmtune/plan/shape.hpp"
 #include "slurmtune/report/budget_text.hpp"
 #include "slurmtune/report/report_body.hpp"
 #include "slurmtune/report/table.hpp"
@@ -40,11 +41,17 @@ std::string what_is_tuned(const StudyInput& input, const Plan& plan) {
   return text + fmt::format("  site            {}\n", input.site.name);
 }
 
+/// True if the stages run one after another on nodes that are kept between them.
+bool is_on_nodes_of_its_own(const Plan& plan) {
+  return plan.submit == name_of(SubmitMode::one_job) ||
+         plan.submit == name_of(SubmitMode::allocation);
+}
+
 std::string_view how_stages_run(const Plan& plan) {
   if (plan.submit == "step") {
     return "Stages: one job array each, then its reducer, which submits the next one";
   }
-  if (plan.submit == "one-job" || plan.submit == "allocation") {
+  if (is_on_nodes_of_its_own(plan)) {
     return "Stages: one after another inside one job";
   }
   return "Stages: one job array each, then its reducer (all edges afterany)";
@@ -71,29 +78,40 @@ std::string stages_table(const Plan& plan, Colour colour) {
   return table.render(colour);
 }
 
+/// What the figures of the cost hold besides array tasks, and what they do not.
+std::string lone_jobs_text(const Plan& plan) {
+  const std::string jobs = fmt::format("{} reducers, guard and final of {} each",
+                                       plan.stages.size(), walltime_text(plan.reducer_walltime_s));
+  std::string text = plan.lone_job_node_seconds > 0 ? fmt::format(" (with {})\n", jobs) : "\n";
+  if (is_on_nodes_of_its_own(plan)) {
+    return text +
+           "  the nodes are held between the stages, too, while reducers run: seconds each, which "
+           "no budget counts\n";
+  }
+  if (plan.lone_job_node_seconds > 0) return text;
+  return text +
+         fmt::format(
+             "  not counted, nor by the budget: {} at most; the share of a node that they take "
+             "is not known (site key cpus_per_node)\n",
+             jobs);
+}
+
 std::string cost(const Plan& plan, Colour colour) {
-  std::string text = fmt::format(
-      "  likely {}, at worst {} (with {} reducers, guard and final of {} each)\n",
-      format_node_hours(plan.likely_node_seconds), format_node_hours(plan.worst_node_seconds),
-      plan.stages.size(), walltime_text(plan.reducer_walltime_s));
+  std::string text =
+      fmt::format("  likely {}, at worst {}", format_node_hours(plan.likely_node_seconds),
+                  format_node_hours(plan.worst_node_seconds)) +
+      lone_jobs_text(plan);
   if (plan.launch) {
     text += fmt::format(
         "  then the training with the winner: {} node{} for {} at most, not part of the budget\n",
         plan.launch->nodes, plan.launch->nodes == 1 ? "" : "s",
         walltime_text(plan.launch->walltime_s));
   }
-  if (!plan.budget_node_seconds) {
-    return text + "  " +
-           paint("no budget: the worst case is the only limit; set budget.max_node_hours",
-                 Paint::yellow, colour) +
-           "\n";
-  }
-  if (plan.lone_job_node_seconds == 0) {
-    text +=
-        "  reducers, guard and final do not count into the budget: the share of a node that they "
-        "take is not known (site key cpus_per_node)\n";
-  }
-  return text;
+  if (plan.budget_node_seconds) return text;
+  return text + "  " +
+         paint("no budget: the worst case is the only limit; set budget.max_node_hours",
+               Paint::yellow, colour) +
+         "\n";
 }
 
 }  // namespace

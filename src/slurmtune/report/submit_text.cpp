@@ -17,9 +17,39 @@ const Expected<std::chrono::seconds>& wait_of(const SubmitCost& cost, const Queu
   return cost.mode == SubmitMode::one_job ? waits.whole : waits.task;
 }
 
+/// How long all jobs that hold nodes wait, one after another: each for the queue, and for a window
+/// that it ends in, as long as it may last.
+std::chrono::seconds waited(const SubmitCost& cost, std::chrono::seconds wait,
+                            const QueueWaits& waits) {
+  if (!waits.window) return cost.long_waits * wait;
+  const std::chrono::seconds lasts(cost.walltime_s);
+  Instant at = waits.now;
+  Instant::duration total{};
+  for (std::int64_t job = 0; job < cost.long_waits; ++job) {
+    const Instant begins = waits.window->begin_for(at + wait, lasts);
+    total += begins - at;
+    at = begins + lasts;
+  }
+  return std::chrono::ceil<std::chrono::seconds>(total);
+}
+
 std::string expected(const SubmitCost& cost, const QueueWaits& waits) {
   const auto& wait = wait_of(cost, waits);
-  return wait ? format_duration(cost.long_waits * *wait) : "unknown";
+  return wait ? format_duration(waited(cost, *wait, waits)) : "unknown";
+}
+
+/// What stands behind a way: that it is the plan's, what it has to do without.
+std::string remark(const SubmitCost& cost, bool is_chosen) {
+  std::string text = is_chosen ? "this plan" : "";
+  if (cost.stages_left_out > 0) {
+    text += fmt::format("{}without {} stage{} (submit_jobs_max)", text.empty() ? "" : ", ",
+                        cost.stages_left_out, cost.stages_left_out == 1 ? "" : "s");
+  }
+  if (cost.mode == SubmitMode::one_job && cost.jobs > 1) {
+    text += fmt::format("{}a chain: {} job{} likely", text.empty() ? "" : ", ", cost.waits,
+                        cost.waits == 1 ? "" : "s");
+  }
+  return text;
 }
 
 /// `2 nodes for 0:30:00 in 12 min`
@@ -37,8 +67,9 @@ std::string waits_line(std::span<const SubmitCost> costs, const QueueWaits& wait
   for (const SubmitCost& cost : costs) {
     const bool is_task = cost.mode != SubmitMode::one_job;
     if (!cost.why_not.empty() || (is_task && !line.empty())) continue;
-    line += fmt::format("{}{}", line.empty() ? "  a job would start now: " : ", ",
-                        job_and_wait(cost, waits));
+    line += fmt::format(
+        "{}{}", line.empty() ? "  by Slurm's estimate would start, if submitted now: " : ", ",
+        job_and_wait(cost, waits));
     const auto& wait = wait_of(cost, waits);
     if (!wait && unknown.empty()) unknown = wait.error().message;
   }
@@ -69,7 +100,7 @@ std::string submit_text(std::span<const SubmitCost> costs, const Plan& plan,
     }
     table.add({name, fmt::to_string(cost.jobs), fmt::to_string(cost.waits), expected(cost, waits),
                node_hours(cost.likely_node_seconds), node_hours(cost.worst_node_seconds),
-               name == chosen ? "this plan" : ""});
+               remark(cost, name == chosen)});
   }
   std::string text = "\n" + paint("Ways to submit ([slurm] submit)", Paint::bold, colour) + "\n";
   text += table.render(colour) + waits_line(costs, waits) + refusals;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "slurmtune/base/error.hpp"
+#include "slurmtune/base/time_window.hpp"
 #include "slurmtune/plan/submit_costs.hpp"
 #include "slurmtune/report/text.hpp"
 
@@ -15,6 +17,9 @@ namespace slurmtune {
 struct QueueWaits {
   Expected<std::chrono::seconds> task = unavailable("nobody was asked");   ///< an array task
   Expected<std::chrono::seconds> whole = unavailable("nobody was asked");  ///< the whole study
+  /// Jobs of trials wait for it, too, from `now` on.
+  std::optional<TimeWindow> window = std::nullopt;
+  Instant now = {};
 };
 
 /// The ways to submit a study beside each other: jobs, waits in the queue, node-hours; and which

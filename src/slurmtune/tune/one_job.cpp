@@ -37,16 +37,6 @@ Expected<std::vector<JobId>> live_whole_jobs(const StudyState& state, TuningExec
   return live;
 }
 
-/// The site of such a study: no job is longer than its window.
-Site site_within_window(const StudyInput& input) {
-  Site site = input.site;
-  if (const auto& window = input.spec.budget.window) {
-    site.walltime_max_s =
-        std::min<std::int64_t>(site.walltime_max_s, std::chrono::seconds(window->length()).count());
-  }
-  return site;
-}
-
 /// The script of that job: the plan's worst case, one stage after another.
 JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& input,
                            const Plan& plan, const StudyCreated& created) {
@@ -60,7 +50,7 @@ JobScript whole_job_script(const StudyDirectory& directory, const StudyInput& in
   script.job_name = job_name(plan.study, {}, JobKind::whole, 0);
   script.nodes_per_task = input.spec.nodes_per_task();
   script.processes_per_node = input.spec.trial.processes_per_node * input.spec.lanes_per_node;
-  script.walltime = std::chrono::seconds(whole_jobs(plan, site_within_window(input)).walltime_s);
+  script.walltime = std::chrono::seconds(whole_jobs(plan, site_of_whole_jobs(input)).walltime_s);
   return script;
 }
 
@@ -83,7 +73,7 @@ Expected<WholeStudy> look_at(const StudyDirectory& directory, TuningExecutor& ex
   study.known =
       std::count_if(study.state.jobs.begin(), study.state.jobs.end(),
                     [](const JobRecord& job) { return job.kind == JobKind::whole && job.job; });
-  study.needed = whole_jobs(study.plan, site_within_window(study.input));
+  study.needed = whole_jobs(study.plan, site_of_whole_jobs(study.input));
   return study;
 }
 
@@ -170,7 +160,7 @@ Expected<std::optional<std::int64_t>> follow_whole_job(const StudyDirectory& dir
   if (!world.own_job) return std::nullopt;
   SLURMTUNE_TRY(const StudyInput input, directory.read_input());
   SLURMTUNE_TRY(const Plan plan, directory.read_plan());
-  if (whole_jobs(plan, site_within_window(input)).jobs_max <= 1) return std::nullopt;
+  if (whole_jobs(plan, site_of_whole_jobs(input)).jobs_max <= 1) return std::nullopt;
   // Submitted by hand, it is known to nobody.
   SLURMTUNE_CHECK(register_own_job(directory, world.now,
                                    {.stage = {},

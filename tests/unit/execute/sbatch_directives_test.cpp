@@ -54,6 +54,7 @@ TEST_CASE("parse_site_option: what cannot stand in a job script is refused", "[e
     REQUIRE_FALSE(parsed);
     CHECK(parsed.error().kind == ErrorKind::invalid_input);
   }
+  CHECK_FALSE(parse_site_option("--arra=0-3"));  // sbatch would take it for --array
   const auto ours = parse_site_option("--array=0-3");
   REQUIRE_FALSE(ours);
   CHECK(ours.error().message ==

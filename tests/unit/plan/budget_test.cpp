@@ -9,6 +9,7 @@
 
 using namespace slurmtune;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -121,6 +122,9 @@ TEST_CASE("fit_experiments: too few for the mandatory stages is refused, with bo
   REQUIRE_FALSE(fitted);
   CHECK(fitted.error().kind == ErrorKind::invalid_input);
   CHECK_THAT(fitted.error().message, Contains("29 experiments") && Contains("is 28"));
+  input.spec.budget.max_experiments_line = 12;
+  CHECK_THAT(fit_experiments(input, table = drafts()).error().message,
+             StartsWith("study.toml:12: "));
 }
 
 TEST_CASE("fit_budget: a plan whose mandatory stages fit is admitted", "[plan]") {
@@ -139,6 +143,28 @@ TEST_CASE("fit_budget: a plan whose mandatory stages fit is admitted", "[plan]")
   CHECK_THAT(refused.error().message, Contains("9.69 node-hours") && Contains("budget is 8.30") &&
                                           Contains("05-confirm 4.15 node-hours") &&
                                           Contains("max_node_hours"));
+}
+
+TEST_CASE("fit_budget: a refusal names the line of the budget that is the tighter", "[plan]") {
+  StudyInput input;
+  input.site.gpus_per_node = 4;
+  input.spec.budget.max_node_hours = 2.0;
+  input.spec.budget.max_node_hours_line = 5;
+  input.spec.budget.max_gpu_hours_line = 6;
+  Plan tight = plan_with(100);
+  CHECK_THAT(fit_budget(input, rules(), tight).error().message, StartsWith("study.toml:5: "));
+  input.spec.budget.max_gpu_hours = 9.0;
+  CHECK_THAT(fit_budget(input, rules(), tight).error().message, StartsWith("study.toml:5: "));
+  input.spec.budget.max_gpu_hours = 7.0;
+  CHECK_THAT(fit_budget(input, rules(), tight).error().message, StartsWith("study.toml:6: "));
+}
+
+TEST_CASE("planned_worst: all tasks, 5 s for each, and the jobs of known share", "[plan]") {
+  const std::int64_t task = stage(Purpose::curve, 0, true, 1).worst_node_seconds;
+  Plan plan = plan_with(0);
+  CHECK(planned_worst(plan) == 11 * (task + 5));
+  plan.lone_job_node_seconds = 60;
+  CHECK(planned_worst(plan) == 11 * (task + 5) + 7 * 60);
 }
 
 TEST_CASE("fit_budget: optional stages shrink to what can be left for them", "[plan]") {

@@ -83,7 +83,40 @@ TEST_CASE("pack: an experiment that no task can hold is refused, with both figur
   const auto refused = pack(1, 1000, too_short);
   REQUIRE_FALSE(refused);
   CHECK_THAT(refused.error().message,
-             Contains("20 min") && Contains("15 min") && Contains("measure.total_s"));
+             Contains("1335 s together") && Contains("is 900 s") && Contains("measure.total_s"));
+}
+
+TEST_CASE("pack: what an experiment is too long for is said part by part, with its line",
+          "[plan]") {
+  StudyInput input;
+  input.spec.measure.total_s = 20.0;
+  input.spec.measure.limit_line = 7;
+  input.site.walltime_max_s = 300;
+  // 20 s and 15 s to be ended, 120 s of its task, 180 s of the job that holds all tasks.
+  CHECK(pack(1, 1000, task_rules(input, SubmitMode::graph)));
+  const auto refused = pack(1, 1000, task_rules(input, SubmitMode::one_job));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message ==
+        "study.toml:7: one experiment may last 20 s (measure.total_s) and 15 s to be ended, its "
+        "task 120 s to start and end, and the job that holds the study 180 s likewise: 335 s "
+        "together, but the longest walltime of the site (walltime_max_s) is 300 s; lower "
+        "measure.total_s, or choose another partition");
+  input.site.walltime_max_s = 335;
+  CHECK(pack(1, 1000, task_rules(input, SubmitMode::one_job)));
+  input.site.walltime_max_s = 334;
+  CHECK_FALSE(pack(1, 1000, task_rules(input, SubmitMode::one_job)));
+}
+
+TEST_CASE("pack: a window that is too short is named with its own line and length", "[plan]") {
+  StudyInput input;
+  input.spec.measure.total_s = 20.0;
+  input.spec.measure.limit_line = 7;
+  input.spec.budget.window = parse_daily_hours("04:30-04:32").value();
+  input.spec.budget.window_line = 9;
+  const auto refused = pack(1, 1000, task_rules(input, SubmitMode::graph));
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message,
+             Contains("study.toml:9: ") && Contains("the length of budget.window is 120 s"));
 }
 
 TEST_CASE("pack_into: makes the wanted tasks, or more where they would be too long", "[plan]") {

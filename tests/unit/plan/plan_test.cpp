@@ -117,7 +117,7 @@ TEST_CASE("render_dot: every array is followed by its reducer, and all ends in f
   Plan plan = parse_plan(sample(), "plan.json").value();
   plan.study_name = "a \"quoted\" name";
   plan.stages[1].mandatory = false;
-  const std::string dot = render_dot(plan);
+  const std::string dot = render_dot(plan, {});
   CHECK_THAT(dot, Contains("digraph \"a \\\"quoted\\\" name\" {"));
   CHECK_THAT(dot, Contains("\"01-profile\" -> \"01-profile reducer\";"));
   CHECK_THAT(dot, Contains("\"01-profile reducer\" -> \"02-frontier\";"));
@@ -127,4 +127,31 @@ TEST_CASE("render_dot: every array is followed by its reducer, and all ends in f
   CHECK_THAT(dot, Contains("2 tasks, 1 at once"));
   CHECK_THAT(dot, Contains("\"02-frontier\" [shape=box style=dashed"));
   CHECK_THAT(dot, Contains("\"01-profile\" [shape=box label"));
+}
+
+TEST_CASE("render_dot: by steps each reducer submits the next array, and none is final", "[plan]") {
+  Plan plan = parse_plan(sample(), "plan.json").value();
+  plan.submit = "step";
+  const std::string dot = render_dot(plan, {});
+  CHECK_THAT(dot, Contains("\"01-profile reducer\" -> \"02-frontier\" [label=\"submits\"];"));
+  CHECK_THAT(dot, Contains("\"02-frontier reducer\" -> \"02-frontier second reducer\";"));
+  CHECK_THAT(dot, !Contains("\"final\""));
+}
+
+TEST_CASE("render_dot: inside one job, a chain or an allocation the stages share a frame",
+          "[plan]") {
+  Plan plan = parse_plan(sample(), "plan.json").value();
+  plan.submit = "one-job";
+  plan.launch = PlannedLaunch{.nodes = 2, .walltime_s = 3600};
+  const std::string one = render_dot(plan, {.walltime_s = 7200, .jobs_max = 1, .likely_jobs = 1});
+  CHECK_THAT(one, Contains("label=\"one job: 2 nodes x 2 h 00 min\"") &&
+                      Contains("edge [label=\"then\"]") &&
+                      Contains("\"03-confirm reducer\" -> \"launch\";"));
+  CHECK_THAT(one, !Contains("afterany") && !Contains("guard"));
+  const std::string chain = render_dot(plan, {.walltime_s = 1800, .jobs_max = 9, .likely_jobs = 2});
+  CHECK_THAT(chain, Contains("a chain of 9 jobs at most: 2 nodes x 30 min each"));
+  plan.submit = "allocation";
+  CHECK_THAT(render_dot(plan, {}), Contains("label=\"the allocation: 2 nodes\""));
+  plan.submit = "local";
+  CHECK_THAT(render_dot(plan, {}), Contains("label=\"this machine\""));
 }

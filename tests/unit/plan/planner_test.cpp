@@ -372,5 +372,5 @@ TEST_CASE("make_plan: no task is longer than the window", "[plan]") {
   for (const PlannedStage& stage : plan_of(input).stages) CHECK(stage.task_walltime_s <= 3600);
   input.spec.budget.window = DailyHours{std::chrono::hours(20), std::chrono::minutes(20 * 60 + 5)};
   CHECK_THAT(refusal(input),
-             Contains("budget.window leaves a task is 5 min") && Contains("window longer"));
+             Contains("the length of budget.window is 300 s") && Contains("window longer"));
 }

@@ -87,12 +87,31 @@ TEST_CASE("submit: the graph is chosen if it fits, then steps, then one job", "[
     input.site.submit_jobs_max = 7;
     const SubmitChoice choice = choose_submit(input);
     CHECK(choice.mode == SubmitMode::step);
-    CHECK_THAT(choice.why, Contains("submit_jobs_max = 7"));
+    // Three stages, each a task and a reducer at least, guard and final.
+    CHECK(fewest_graph_jobs(input) == 8);
+    CHECK_THAT(choice.why, Contains("is 8 jobs at least") && Contains("submit_jobs_max = 7"));
+    CHECK(submit_costs(input)[0].stages_left_out == 1);
+    CHECK(submit_costs(input)[0].jobs <= 7);
     // The graph would have to do without a stage.
     CHECK(plan_of(input, SubmitMode::graph)->stages.size() <
           plan_of(input, SubmitMode::step)->stages.size());
     input.site.jobs_can_submit = false;
     CHECK(choose_submit(input).mode == SubmitMode::one_job);
+    CHECK_THAT(choose_submit(input).why, Contains("no job of the site may submit jobs"));
+    input.site.submit_jobs_max = 8;
+    CHECK(choose_submit(input).mode == SubmitMode::graph);
+  }
+  SECTION("two jobs, too short for a chain: refused with the chain's reason") {
+    input.site.submit_jobs_max = 2;
+    input.site.walltime_max_s = 300;
+    input.spec.measure.total_s = 20.0;
+    const SubmitChoice choice = choose_submit(input);
+    CHECK(choice.mode == SubmitMode::one_job);
+    CHECK(choice.why.empty());
+    CHECK_THAT(refusal(inside_one_job(input), choice.mode),
+               Contains("the job that holds the study 180 s") && Contains("is 300 s"));
+    input.site.walltime_max_s = 400;
+    CHECK(plan_of(inside_one_job(input), choose_submit(input).mode));
   }
   SECTION("two jobs: one job") {
     input.site.submit_jobs_max = 2;
@@ -130,6 +149,15 @@ TEST_CASE("submit: a whole study is one job where that is long enough, else a ch
   }
 }
 
+TEST_CASE("submit: jobs that hold a study are no longer than its window", "[plan]") {
+  StudyInput input = grid_study(40);
+  CHECK(site_of_whole_jobs(input).walltime_max_s == input.site.walltime_max_s);
+  input.spec.budget.window = parse_daily_hours("20:00-20:30").value();
+  CHECK(site_of_whole_jobs(input).walltime_max_s == 1800);
+  CHECK(submit_costs(input)[2].walltime_s == 1800);
+  CHECK(submit_costs(input)[2].jobs > 1);
+}
+
 TEST_CASE("submit: what each way costs, and why one cannot be", "[plan]") {
   StudyInput input = grid_study(10);
   const auto costs = submit_costs(input);
@@ -137,7 +165,7 @@ TEST_CASE("submit: what each way costs, and why one cannot be", "[plan]") {
   CHECK(costs[0].mode == SubmitMode::graph);
   const auto graph = plan_of(input, SubmitMode::graph);
   CHECK(costs[0].jobs == graph->stages[0].tasks_max + graph->stages[1].tasks_max +
-                             graph->stages[2].tasks_max + 3 + 1);
+                             graph->stages[2].tasks_max + 3 + 2);
   CHECK(costs[0].waits == 2 * costs[0].long_waits + 1);
   CHECK(costs[0].worst_node_seconds == graph->worst_node_seconds);
   CHECK(costs[1].mode == SubmitMode::step);
@@ -146,7 +174,9 @@ TEST_CASE("submit: what each way costs, and why one cannot be", "[plan]") {
   CHECK(costs[2].jobs == 1);
   CHECK(costs[2].waits == 1);
   CHECK(costs[2].nodes == 2);
-  CHECK(costs[2].worst_node_seconds == 2 * costs[2].walltime_s);
+  const auto whole = plan_of(inside_one_job(input), SubmitMode::one_job);
+  CHECK(costs[2].worst_node_seconds == whole->worst_node_seconds);
+  CHECK(costs[2].likely_node_seconds == whole->likely_node_seconds);
   input.site.jobs_can_submit = false;
   CHECK_THAT(submit_costs(input)[1].why_not, Contains("jobs_can_submit"));
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include "slurmtune/plan/planner.hpp"
+#include "slurmtune/plan/submit_costs.hpp"
+#include "slurmtune/report/table.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/report/report_fixture.hpp"
@@ -30,6 +34,47 @@ TEST_CASE("a plan's text says how its stages come to run", "[report]") {
   CHECK(contains(text_of(SubmitMode::graph), "then its reducer (all edges afterany)"));
   CHECK(contains(text_of(SubmitMode::step), "its reducer, which submits the next one"));
   CHECK(contains(text_of(SubmitMode::one_job), "one after another inside one job"));
+}
+
+TEST_CASE("a plan's worst case is one figure: in its cost, its budget and the ways to submit",
+          "[report]") {
+  StudyInput input = deepspeed_input();
+  input.site.walltime_max_s = 7200;
+  for (const int limit : {30'000, 30}) {
+    input.spec.budget.max_node_hours = limit;
+    const StudyInput whole = inside_one_job(input);
+    PlanIdentity identity;
+    identity.submit = SubmitMode::one_job;
+    const auto plan = make_plan(whole, identity);
+    REQUIRE(plan);
+    const auto worst = node_hours(plan->worst_node_seconds);
+    const std::string text = plan_text(whole, *plan, Colour::never);
+    CHECK(plan->worst_node_seconds <= limit * 3600);
+    CHECK(contains(text, "at worst " + worst + " node-hours"));
+    const std::string row = text.substr(text.find("max_node_hours "));
+    CHECK(contains(row.substr(0, row.find('\n')), " " + worst + " "));
+    const auto costs = submit_costs(input);
+    CHECK(costs[2].jobs > 1);
+    CHECK(node_hours(costs[2].worst_node_seconds) == worst);
+    CHECK(contains(text, "the nodes are held between the stages, too"));
+  }
+}
+
+TEST_CASE("a plan's budget shows the experiments after the trimming, and all beside them",
+          "[report]") {
+  StudyInput input = deepspeed_input();
+  const auto all = make_plan(input, {{"study"}, "sha256:0"});
+  REQUIRE(all);
+  input.spec.budget.max_experiments = all->asked_experiments - 3;
+  const auto plan = make_plan(input, {{"study"}, "sha256:0"});
+  REQUIRE(plan);
+  const std::string text = plan_text(input, *plan, Colour::never);
+  const std::string row = text.substr(text.find("max_experiments "));
+  const std::string limit = fmt::to_string(*input.spec.budget.max_experiments);
+  CHECK(contains(row.substr(0, row.find('\n')), " " + limit + "  "));
+  CHECK(contains(row, "all stages would take " + fmt::to_string(all->asked_experiments) + ":"));
+  const std::size_t first = row.find(limit);
+  CHECK(row.find(limit, first + 1) < row.find('\n'));
 }
 
 TEST_CASE("a plan's text says that its space is counted without knobs", "[report]") {
