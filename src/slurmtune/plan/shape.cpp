@@ -93,12 +93,13 @@ Expected<std::vector<Shaped>> shape_graph(const StudyInput& input, const TaskRul
                                        [](const StageDraft& draft) { return !draft.mandatory; });
     if (optional == table.stages.rend()) {
       if (!narrowed) return tl::unexpected<Error>(std::move(narrowed).error());
+      SLURMTUNE_TRY(const std::int64_t least, fewest_jobs_of(table.stages, rules));
       return invalid_input(fmt::format(
           "{}: the graph of this study has {} jobs at least (an array task is one), but "
           "submit_jobs_max of the site is {}; write {}, narrow the space, or raise it if the "
           "cluster allows",
-          input.spec.path, jobs_beside(input) + 2 * static_cast<std::int64_t>(table.stages.size()),
-          input.site.submit_jobs_max, other_ways(input.site)));
+          input.spec.path, jobs_beside(input) + least, input.site.submit_jobs_max,
+          other_ways(input.site)));
     }
     table.pruned.push_back(
         {fmt::format("stage {} {}", name_of(optional->kind), optional->round + 1),

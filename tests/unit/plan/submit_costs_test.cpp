@@ -158,6 +158,18 @@ TEST_CASE("submit: jobs that hold a study are no longer than its window", "[plan
   CHECK(submit_costs(input)[2].jobs > 1);
 }
 
+TEST_CASE("submit: a graph that is refused is told with as many jobs as it needs", "[plan]") {
+  StudyInput input = grid_study(4);
+  input.spec.measure.total_s = 20.0;
+  input.site.walltime_max_s = 400;  // eight experiments a task, so that confirm's 12 are two tasks
+  input.site.submit_jobs_max = 6;
+  CHECK_THAT(refusal(input, SubmitMode::graph), Contains("has 7 jobs at least"));
+  input.site.submit_jobs_max = 7;
+  const auto graph = plan_of(input, SubmitMode::graph);
+  REQUIRE(graph);
+  CHECK(graph->stages.size() == 2);
+}
+
 TEST_CASE("submit: what each way costs, and why one cannot be", "[plan]") {
   StudyInput input = grid_study(10);
   const auto costs = submit_costs(input);
