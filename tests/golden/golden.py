@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What slurmtune says and writes, compared with the files in expected/.
 
-    golden.py SUITE     plans, scripts, sites, launches, help, estimates, results, bad-input or
-                        bad-calls
+    golden.py SUITE     plans, scripts, sites, launches, help, estimates, spaces, results,
+                        bad-input or bad-calls
 
 Paths, ids and hashes are replaced by names first. A golden file that is missing fails the test;
 with SLURMTUNE_BLESS=1 the files are written instead (make bless), and their diff is the review.
@@ -20,7 +20,7 @@ from golden_results import results
 from golden_suite import HERE, Suite, studies, submit_scripts, tree
 
 COMMANDS = ["plan", "submit", "tune", "run", "status", "report", "resume", "cancel", "retry",
-            "extend", "doctor", "clean", "estimate", "probe", "reduce", "schema", "site"]
+            "extend", "doctor", "clean", "estimate", "space", "probe", "reduce", "schema", "site"]
 
 
 def plans(suite):
@@ -155,8 +155,16 @@ def estimates(suite):
                   suite.done(["estimate", "study.toml", *LLAMA, "--gpu-memory", "H100"], deepspeed))
 
 
+def spaces(suite):
+    for study in studies():
+        place = suite.copy(study)
+        suite.compare(f"{study.name}.txt", suite.done(["space", "study.toml"], place))
+        suite.compare(f"{study.name}.json",
+                      suite.done(["space", "study.toml", "--json", "--samples", "2"], place))
+
+
 SUITES = {"plans": plans, "scripts": scripts, "sites": sites, "launches": launches,
-          "help": help_texts, "estimates": estimates, "results": results, "bad-input": bad_input,
+          "help": help_texts, "estimates": estimates, "spaces": spaces, "results": results, "bad-input": bad_input,
           "bad-calls": bad_calls}
 
 

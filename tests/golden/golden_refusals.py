@@ -90,6 +90,9 @@ def bad_call_places(suite):
                                           '[objective]\nmaximize = "throughputt"\n')
     (place / "no-model.toml").write_text((place / "study.toml").read_text() +
                                          '\n[model]\nhidden = 64\nconfig = "gpt2-large"\n')
+    (place / "empty-space.toml").write_text(
+        generic + '\n[[constraint]]\nexpr = "block > 16"\n[[constraint]]\n'
+        'expr = "block < 32 || overlap"\n[[constraint]]\nexpr = "!overlap"\n')
     (place / "other.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
                                       "max_node_hours = 90.0\n")
     (place / "late.toml").write_text((place / "study.toml").read_text() + "\n[budget]\n"
@@ -162,6 +165,8 @@ BAD_CALLS = {
     "site-init-nowhere": ["site", "init", "-o", "/nowhere/x.toml"],
     "status-interval-in-hexadecimal": ["status", "study", "--watch", "--interval", "0x30"],
     "estimate-in-hexadecimal": ["estimate", "--params", "0x10", "--gpu-memory", "80GiB"],
+    "space-of-nothing": ["space"],
+    "space-is-empty": ["space", "empty-space.toml"],
     "file-in-the-way": ["submit", "study.toml", *SCRIPTS, "--dir", "file"],
     "file-above": ["submit", "study.toml", *SCRIPTS, "--dir", "file/below"],
     "read-only-place": ["submit", "study.toml", *SCRIPTS, "--dir", "/proc/slurmtune-study"],

@@ -40,6 +40,7 @@ void add_doctor_command(CLI::App& app, Command& selected);
 void add_clean_command(CLI::App& app, Command& selected);
 void add_extend_command(CLI::App& app, Command& selected);
 void add_estimate_command(CLI::App& app, Command& selected);
+void add_space_command(CLI::App& app, Command& selected);
 void add_probe_command(CLI::App& app, Command& selected);
 void add_reduce_command(CLI::App& app, Command& selected);
 void add_launch_command(CLI::App& app, Command& selected);

@@ -158,8 +158,8 @@ int run(int argc, char** argv) {
   for (const auto add :
        {add_status_command, add_report_command, add_resume_command, add_cancel_command,
         add_retry_command, add_extend_command, add_doctor_command, add_clean_command,
-        add_estimate_command, add_probe_command, add_reduce_command, add_launch_command,
-        add_schema_command, add_site_command}) {
+        add_estimate_command, add_space_command, add_probe_command, add_reduce_command,
+        add_launch_command, add_schema_command, add_site_command}) {
     add(app, selected);
   }
   try {

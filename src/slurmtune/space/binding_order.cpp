@@ -17,8 +17,8 @@ namespace {
 using Node = ValueGraph::Node;
 using Members = std::uint64_t;  // a set of the group's variables
 
-constexpr std::size_t samples = 256;
-constexpr std::size_t beam_width = 48;
+constexpr std::size_t samples = 128;
+constexpr std::size_t beam_width = 24;
 constexpr std::size_t listed_values_max = 1024;
 constexpr std::size_t listed_pairs_max = 1U << 14U;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "slurmtune/space/level_problem.hpp"
+#include "slurmtune/space/row_table.hpp"
 #include "slurmtune/space/state_bounds.hpp"
 
 namespace slurmtune {
@@ -16,7 +16,7 @@ namespace {
 
 using Node = ValueGraph::Node;
 
-constexpr std::size_t rows_max = 1U << 15U;  // looked at together; their columns stay in the cache
+constexpr std::size_t rows_at_once = 1U << 15U;  // their columns stay in the cache
 constexpr std::size_t bytes_max = std::size_t{700} << 20U;
 constexpr std::size_t unbound = std::numeric_limits<std::size_t>::max();
 
@@ -26,83 +26,6 @@ struct Step {
   std::vector<LevelRule> rules;  // decided now, cheap ones first
   std::vector<Node> open;        // of rules that are decided later, but partly bound
   std::vector<Node> kept;  // values that later steps need: all that they can see of this state
-};
-
-/// Partial combinations that differ in what later rules see.
-struct States {
-  std::vector<std::vector<double>> columns;  // of the nodes kept
-  std::size_t count = 0;
-  std::vector<char> dead;  // of each: no rule-abiding combination continues it
-};
-
-/// Gives equal rows of columns the same number.
-class RowTable {
- public:
-  explicit RowTable(std::size_t columns)
-      : states_{std::vector<std::vector<double>>(columns), 0, {}} {
-    slots_.assign(1024, none);
-  }
-
-  std::uint32_t number(std::span<const double* const> row_columns, std::size_t row) {
-    if (row_columns.empty()) {
-      states_.count = 1;
-      return 0;
-    }
-    if (2 * states_.count >= slots_.size()) grow();
-    std::uint64_t hash = 0;
-    for (const double* column : row_columns) hash = mix(hash, column[row]);
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = hash & mask;
-    while (slots_[at] != none) {
-      if (is_equal(slots_[at], row_columns, row)) return slots_[at];
-      at = (at + 1) & mask;
-    }
-    slots_[at] = static_cast<std::uint32_t>(states_.count);
-    for (std::size_t i = 0; i < row_columns.size(); ++i) {
-      states_.columns[i].push_back(row_columns[i][row]);
-    }
-    return static_cast<std::uint32_t>(states_.count++);
-  }
-
-  [[nodiscard]] std::size_t bytes() const {
-    return slots_.size() * sizeof(std::uint32_t) +
-           states_.columns.size() * states_.count * sizeof(double);
-  }
-  [[nodiscard]] States take() { return std::move(states_); }
-
- private:
-  static constexpr std::uint32_t none = 0xffff'ffffU;
-
-  static std::uint64_t mix(std::uint64_t hash, double value) {
-    hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x9e37'79b9'7f4a'7c15U;
-    return hash ^ (hash >> 32U);
-  }
-
-  [[nodiscard]] bool is_equal(std::uint32_t state, std::span<const double* const> row_columns,
-                              std::size_t row) const {
-    for (std::size_t i = 0; i < row_columns.size(); ++i) {
-      if (std::bit_cast<std::uint64_t>(states_.columns[i][state]) !=
-          std::bit_cast<std::uint64_t>(row_columns[i][row])) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void grow() {
-    slots_.assign(2 * slots_.size(), none);
-    const std::size_t mask = slots_.size() - 1;
-    for (std::uint32_t state = 0; state < states_.count; ++state) {
-      std::uint64_t hash = 0;
-      for (const auto& column : states_.columns) hash = mix(hash, column[state]);
-      std::size_t at = hash & mask;
-      while (slots_[at] != none) at = (at + 1) & mask;
-      slots_[at] = state;
-    }
-  }
-
-  States states_;
-  std::vector<std::uint32_t> slots_;
 };
 
 /// Values of nodes for some states, each with some levels of the variable that is bound; a node is
@@ -208,13 +131,17 @@ class Rows {
 /// Binds one variable after the other for all states at once.
 class DiagramBuilder {
  public:
-  DiagramBuilder(const LevelProblem& problem, const std::vector<std::size_t>& order)
-      : problem_(problem), order_(order), variables_(variables_of_nodes(problem.graph)) {
+  DiagramBuilder(const LevelProblem& problem, const std::vector<std::size_t>& order,
+                 std::uint64_t rows_left)
+      : problem_(problem),
+        order_(order),
+        rows_left_(rows_left),
+        variables_(variables_of_nodes(problem.graph)) {
     find_positions();
     plan_steps();
   }
 
-  [[nodiscard]] Expected<LevelDiagram> build() {
+  [[nodiscard]] Expected<BuiltDiagram> build() {
     Rows rows(problem_, may_be_absent_);
     States states{{}, 1, {0}};
     std::vector<Node> kept;
@@ -224,6 +151,9 @@ class DiagramBuilder {
       for (std::size_t i = 0; i < kept.size(); ++i) rows.give(kept[i], states.columns[i]);
       RowTable next(step.kept.size());
       LevelDiagram::Layer layer;
+      const std::size_t levels = problem_.variables[step.variable].values.size();
+      if (states.count * levels > rows_left_) return BuiltDiagram{};
+      rows_left_ -= states.count * levels;
       SLURMTUNE_CHECK(bind(step, states, rows, next, layer));
       held_bytes_ += layer.edges.size() * sizeof(LevelDiagram::Edge) +
                      layer.first.size() * sizeof(std::uint64_t);
@@ -233,7 +163,8 @@ class DiagramBuilder {
       states.dead.assign(states.count, 0);
       mark_dead_states(problem_, step.open, {states.count, kept, states.columns}, states.dead);
     }
-    return LevelDiagram::reduce(std::move(layers));
+    SLURMTUNE_TRY(auto diagram, LevelDiagram::reduce(std::move(layers)));
+    return BuiltDiagram{true, std::move(diagram)};
   }
 
  private:
@@ -327,7 +258,7 @@ class DiagramBuilder {
                                     RowTable& next, LevelDiagram::Layer& layer) {
     const LevelVariable& variable = problem_.variables[step.variable];
     const std::size_t at_once =
-        std::max<std::size_t>(1, rows_max / std::max<std::size_t>(1, variable.values.size()));
+        std::max<std::size_t>(1, rows_at_once / std::max<std::size_t>(1, variable.values.size()));
     layer.first.reserve(states.count + 1);
     std::vector<const double*> columns(step.kept.size());
     for (std::size_t begin = 0; begin < states.count; begin += at_once) {
@@ -377,6 +308,7 @@ class DiagramBuilder {
 
   const LevelProblem& problem_;
   const std::vector<std::size_t>& order_;
+  std::uint64_t rows_left_;
   std::vector<std::vector<std::size_t>> variables_;  // by node
   std::vector<bool> may_be_absent_;                  // by node
   std::vector<std::size_t> positions_;               // by node
@@ -386,9 +318,10 @@ class DiagramBuilder {
 
 }  // namespace
 
-Expected<LevelDiagram> build_diagram(const LevelProblem& problem,
-                                     const std::vector<std::size_t>& order) {
-  return DiagramBuilder(problem, order).build();
+Expected<BuiltDiagram> build_diagram(const LevelProblem& problem,
+                                     const std::vector<std::size_t>& order,
+                                     std::uint64_t rows_max) {
+  return DiagramBuilder(problem, order, rows_max).build();
 }
 
 }  // namespace slurmtune

@@ -39,7 +39,8 @@ double floor_of(double a) { return std::floor(a); }
 double ceil_of(double a) { return std::ceil(a); }
 double round_of(double a) { return std::round(a); }
 
-// A parser that knows our functions and constants, and no variable.
+// A parser that knows our functions and constants, and no variable. To copy it is less work than to
+// make it.
 mu::Parser make_parser() {
   mu::Parser parser;
   parser.DefineOprt("%", remainder_of, mu::prMUL_DIV, mu::oaLEFT);
@@ -50,6 +51,11 @@ mu::Parser make_parser() {
   parser.DefineFun("round", round_of);
   parser.DefineConst("true", 1.0);
   parser.DefineConst("false", 0.0);
+  return parser;
+}
+
+const mu::Parser& prototype() {
+  static const mu::Parser parser = make_parser();
   return parser;
 }
 
@@ -211,7 +217,7 @@ struct Expression::Compiled {
   std::string where;
   std::vector<std::string> names;  // sorted
   std::vector<double> slots;       // one a name; the parser holds their addresses
-  mu::Parser parser = make_parser();
+  mu::Parser parser = prototype();
 
   [[nodiscard]] tl::unexpected<Error> fail(std::string_view what) const {
     return invalid_input(fmt::format("{}: the expression \"{}\": {}", where, text, what));
@@ -329,9 +335,8 @@ double expression_value(const Value& value) {
 }
 
 bool is_reserved_in_expressions(std::string_view name) {
-  static const mu::Parser parser = make_parser();
   const std::string text(name);
-  return parser.GetFunDef().contains(text) || parser.GetConst().contains(text) ||
+  return prototype().GetFunDef().contains(text) || prototype().GetConst().contains(text) ||
          name.starts_with("text_");
 }
 

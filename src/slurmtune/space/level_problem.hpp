@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,11 +58,18 @@ struct LevelProblem {
 [[nodiscard]] std::vector<std::size_t> binding_order(const LevelProblem& problem,
                                                      const std::vector<std::size_t>& group);
 
+/// What became of building a diagram.
+struct BuiltDiagram {
+  bool complete = false;  ///< false: it would have been more work than was allowed
+  LevelDiagram diagram;
+};
+
 /// The valid combinations of the variables in `order`, a whole group; rules of other variables are
 /// not looked at. Partial combinations that the rest of the rules cannot tell apart are followed
-/// once. Errors: invalid_input if even so there are more than memory should hold, or 2^63
-/// combinations; without a place.
-[[nodiscard]] Expected<LevelDiagram> build_diagram(const LevelProblem& problem,
-                                                   const std::vector<std::size_t>& order);
+/// once. Given up if more than `rows_max` partial combinations would have to be looked at. Errors:
+/// invalid_input if there are more than memory should hold, or 2^63 combinations; without a place.
+[[nodiscard]] Expected<BuiltDiagram> build_diagram(
+    const LevelProblem& problem, const std::vector<std::size_t>& order,
+    std::uint64_t rows_max = std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace slurmtune

@@ -29,4 +29,7 @@ struct Demand {
                                          const std::vector<LevelParameter>& parameters,
                                          const std::vector<bool>& chosen);
 
+/// How many combinations are valid; rounded from 2^53 on. Errors: those of build_diagram.
+[[nodiscard]] Expected<double> count_valid(const LevelProblem& problem);
+
 }  // namespace slurmtune

@@ -14,6 +14,7 @@ namespace slurmtune {
 namespace {
 
 constexpr std::uint64_t size_max = (std::uint64_t{1} << 63U) - 1;
+constexpr std::uint64_t little_work = 8192;  // rows of build_diagram
 // Levels looked at to complete a neighbour whose change makes other parameters apply.
 constexpr int completion_visits_max = 4096;
 
@@ -83,6 +84,23 @@ class Move {
   int visits_ = 0;
 };
 
+/// Whether a rule that speaks of no variable is not true.
+bool has_false_rule(const LevelProblem& problem) {
+  return std::ranges::any_of(problem.rules, [&](const LevelRule& rule) {
+    return problem.graph.operation(rule.node) == Operation::number &&
+           !rule_allows(rule.truth, problem.graph.value(rule.node));
+  });
+}
+
+// In the order of the study where that is little work, else in one that is worth looking for.
+Expected<Group> group_of(const LevelProblem& problem, const std::vector<std::size_t>& members) {
+  SLURMTUNE_TRY(BuiltDiagram built, build_diagram(problem, members, little_work));
+  if (built.complete) return Group{members, std::move(built.diagram), 1};
+  auto order = binding_order(problem, members);
+  SLURMTUNE_TRY(built, build_diagram(problem, order));
+  return Group{std::move(order), std::move(built.diagram), 1};
+}
+
 }  // namespace
 
 struct ValidSet::Body {
@@ -120,17 +138,12 @@ class ValidSetMaker {
                                                      const LevelProblem& problem) {
     auto body = std::make_shared<ValidSet::Body>();
     body->parameters = std::move(parameters);
-    const bool never = std::ranges::any_of(problem.rules, [&](const LevelRule& rule) {
-      return problem.graph.operation(rule.node) == Operation::number &&
-             !rule_allows(rule.truth, problem.graph.value(rule.node));
-    });
-    if (never) {
+    if (has_false_rule(problem)) {
       body->size = 0;
       return ValidSet(std::move(body));
     }
     for (const auto& members : independent_groups(problem)) {
-      Group group{binding_order(problem, members), {}, 1};
-      SLURMTUNE_TRY(group.diagram, build_diagram(problem, group.order));
+      SLURMTUNE_TRY(Group group, group_of(problem, members));
       body->groups.push_back(std::move(group));
       if (body->groups.back().diagram.size() == 0) break;
     }
@@ -268,6 +281,17 @@ std::size_t ValidSet::stored_bytes() const {
   std::size_t bytes = 0;
   for (const Group& group : body_->groups) bytes += group.diagram.stored_bytes();
   return bytes;
+}
+
+Expected<double> count_valid(const LevelProblem& problem) {
+  if (has_false_rule(problem)) return 0.0;
+  double count = 1.0;
+  for (const auto& members : independent_groups(problem)) {
+    SLURMTUNE_TRY(const Group group, group_of(problem, members));
+    count *= static_cast<double>(group.diagram.size());
+    if (count == 0.0) break;
+  }
+  return count;
 }
 
 Expected<ValidSet> make_valid_set(const Space& space) {

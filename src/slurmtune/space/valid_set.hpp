@@ -41,8 +41,8 @@ inline constexpr int range_levels = 65;
 ///
 /// The order of the numbers is fixed for a space, but not that of the study: groups in the order of
 /// their first parameters, the last group changes fastest; within a group parameters in the order
-/// in which they were bound, each by level. A copy shares what is stored, and may be read from
-/// several threads at once.
+/// in which they were bound (that of the study where that was little work), each by level. A copy
+/// shares what is stored, and may be read from several threads at once.
 class ValidSet {
  public:
   [[nodiscard]] const std::vector<LevelParameter>& parameters() const;
