@@ -17,8 +17,8 @@ namespace {
 using Node = ValueGraph::Node;
 using Members = std::uint64_t;  // a set of the group's variables
 
-constexpr std::size_t samples = 128;
-constexpr std::size_t beam_width = 24;
+constexpr std::size_t samples = 256;
+constexpr std::size_t beam_width = 32;
 constexpr std::size_t listed_values_max = 1024;
 constexpr std::size_t listed_pairs_max = 1U << 14U;
 
@@ -61,7 +61,7 @@ class OrderEstimate {
   [[nodiscard]] double levels(std::size_t place) const {
     const LevelVariable& variable = problem_.variables[group_[place]];
     return variable.level ? 1.0
-                          : static_cast<double>(std::max<std::size_t>(1, variable.values.size()));
+                          : static_cast<double>(std::max<std::size_t>(1, variable.open.size()));
   }
 
   /// How many partial combinations there are that later rules can tell apart.
@@ -151,7 +151,10 @@ class OrderEstimate {
                    : listed[operand];
       };
       if (graph.operation(node) == Operation::variable) {
-        values = problem_.variables[graph.variable_index(node)].values;
+        const LevelVariable& own = problem_.variables[graph.variable_index(node)];
+        for (const std::int32_t level : own.open) {
+          values.push_back(own.values[static_cast<std::size_t>(level)]);
+        }
       } else if (operands.size() == 2) {
         const auto first = values_of(operands[0]);
         const auto second = values_of(operands[1]);
@@ -192,9 +195,10 @@ class OrderEstimate {
     if (variable.level) level = sampled(*variable.level, columns, chance);
     for (std::size_t i = 0; i < samples; ++i) {
       if (is_absent(when[i]) || !rule_allows(Truth::finite, when[i])) continue;
-      if (variable.values.empty()) continue;
+      if (variable.open.empty()) continue;
       if (level.empty()) {
-        values[i] = variable.values[chance.below(variable.values.size())];
+        const auto drawn = variable.open[chance.below(variable.open.size())];
+        values[i] = variable.values[static_cast<std::size_t>(drawn)];
       } else if (!std::isnan(level[i])) {
         values[i] = variable.values[static_cast<std::size_t>(level[i])];
       }

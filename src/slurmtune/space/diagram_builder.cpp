@@ -151,7 +151,7 @@ class DiagramBuilder {
       for (std::size_t i = 0; i < kept.size(); ++i) rows.give(kept[i], states.columns[i]);
       RowTable next(step.kept.size());
       LevelDiagram::Layer layer;
-      const std::size_t levels = problem_.variables[step.variable].values.size();
+      const std::size_t levels = problem_.variables[step.variable].open.size();
       if (states.count * levels > rows_left_) return BuiltDiagram{};
       rows_left_ -= states.count * levels;
       SLURMTUNE_CHECK(bind(step, states, rows, next, layer));
@@ -249,8 +249,7 @@ class DiagramBuilder {
       if (is_absent(*level)) rows.add(state, -1);
       if (!std::isnan(*level)) rows.add(state, static_cast<std::int32_t>(*level));
     } else {
-      const auto levels = static_cast<std::int32_t>(variable.values.size());
-      for (std::int32_t i = 0; i < levels; ++i) rows.add(state, i);
+      for (const std::int32_t each : variable.open) rows.add(state, each);
     }
   }
 

@@ -35,6 +35,24 @@ class Ties {
   std::vector<std::size_t> parents_;
 };
 
+/// A node of one variable, for each of its values.
+std::vector<double> evaluated(const ValueGraph& graph, ValueGraph::Node node,
+                              const std::vector<double>& values) {
+  if (graph.operation(node) == Operation::variable) return values;
+  if (graph.operation(node) == Operation::number) {
+    return std::vector<double>(values.size(), graph.value(node));
+  }
+  std::vector<std::vector<double>> columns;
+  for (const auto operand : graph.operands(node)) {
+    columns.push_back(evaluated(graph, operand, values));
+  }
+  std::vector<const double*> operands;
+  for (const auto& column : columns) operands.push_back(column.data());
+  std::vector<double> result(values.size());
+  graph.evaluate(node, operands, result);
+  return result;
+}
+
 }  // namespace
 
 bool rule_allows(Truth truth, double value) {
@@ -55,6 +73,21 @@ std::vector<std::vector<std::size_t>> variables_of_nodes(const ValueGraph& graph
     }
   }
   return variables;
+}
+
+void apply_single_rules(LevelProblem& problem) {
+  const auto variables = variables_of_nodes(problem.graph);
+  std::erase_if(problem.rules, [&](const LevelRule& rule) {
+    if (variables[rule.node].size() != 1) return false;
+    const std::size_t index = variables[rule.node].front();
+    LevelVariable& variable = problem.variables[index];
+    if (variable.level) return false;
+    const auto values = evaluated(problem.graph, rule.node, variable.values);
+    std::erase_if(variable.open, [&](std::int32_t level) {
+      return !rule_allows(rule.truth, values[static_cast<std::size_t>(level)]);
+    });
+    return true;
+  });
 }
 
 std::vector<std::vector<std::size_t>> independent_groups(const LevelProblem& problem) {

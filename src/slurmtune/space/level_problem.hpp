@@ -18,6 +18,7 @@ namespace slurmtune {
 struct LevelVariable {
   std::string name;
   std::vector<double> values;             ///< by level
+  std::vector<std::int32_t> open;         ///< levels that rules of no other variable allow
   std::optional<ValueGraph::Node> when;   ///< there only where it is true (rule_holds)
   std::optional<ValueGraph::Node> level;  ///< its one level follows from other variables: a whole
                                           ///< number, absent_value(), or NaN = no level is valid
@@ -41,6 +42,9 @@ struct LevelProblem {
   std::vector<LevelVariable> variables;
   std::vector<LevelRule> rules;
 };
+
+/// Takes the rules of one variable alone into `open`, which has all levels until then.
+void apply_single_rules(LevelProblem& problem);
 
 /// Whether a rule allows a value of its node.
 [[nodiscard]] bool rule_allows(Truth truth, double value);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -100,6 +101,8 @@ class SpaceRules {
       for (const Value& level : parameters[i].levels) {
         variable.values.push_back(expression_value(level));
       }
+      variable.open.resize(variable.values.size());
+      std::iota(variable.open.begin(), variable.open.end(), 0);
       const Parameter& from = space_.parameters_[i];
       if (from.when) variable.when = problem.graph.add(*from.when, names);
       if (parameters[i].derived) {
@@ -119,6 +122,7 @@ class SpaceRules {
     for (std::size_t i = 0; i < space_.constraints_.size(); ++i) {
       if (chosen[i]) add_rules(problem, problem.graph.add(space_.constraints_[i], names));
     }
+    apply_single_rules(problem);
     return problem;
   }
 

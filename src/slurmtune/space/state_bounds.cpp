@@ -154,10 +154,14 @@ class BoundsTable {
       return values;
     }
     if (graph.operation(node) == Operation::variable) {
-      const auto& levels = problem_.variables[graph.variable_index(node)].values;
-      if (levels.empty()) return {unknown};
-      const auto [low, high] = std::ranges::minmax(levels);
-      return {Bounds{low, high}};
+      const LevelVariable& variable = problem_.variables[graph.variable_index(node)];
+      if (variable.open.empty() || variable.level) return {unknown};
+      Bounds bounds{infinity, -infinity};
+      for (const std::int32_t level : variable.open) {
+        const double value = variable.values[static_cast<std::size_t>(level)];
+        bounds = {std::min(bounds.low, value), std::max(bounds.high, value)};
+      }
+      return {bounds};
     }
     return combine(node);
   }

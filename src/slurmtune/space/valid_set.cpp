@@ -14,7 +14,7 @@ namespace slurmtune {
 namespace {
 
 constexpr std::uint64_t size_max = (std::uint64_t{1} << 63U) - 1;
-constexpr std::uint64_t little_work = 8192;  // rows of build_diagram
+constexpr std::uint64_t little_work = 2048;  // rows of build_diagram
 // Levels looked at to complete a neighbour whose change makes other parameters apply.
 constexpr int completion_visits_max = 4096;
 
