@@ -71,7 +71,7 @@ def build_with(builder, number):
 def build_ours(space, place):
     study = Path(place) / "study.toml"
     study.write_text(space.study(), encoding="utf-8")
-    done = subprocess.run([PROGRAM, str(study), "5"], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, str(study), "15"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"FAILED: {space.name}: {done.stderr}")
     return json.loads(done.stdout)
