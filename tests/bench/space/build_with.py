@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """build_with.py BUILDER NUMBER: builds the space of that number (spaces.py) with a Python builder
-and prints as JSON how many configurations it has, the seconds that it took (the median of five where
-it is quick), and the memory of the process. Run by against_builders.py in a process of its
+and prints as JSON how many configurations it has, the seconds that it took (the median of five
+where it is quick), and the memory of the process. Run by against_builders.py in a process of its
 own, so that it can be ended."""
 
 import json
