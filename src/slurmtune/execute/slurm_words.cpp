@@ -134,6 +134,17 @@ SlurmAnswer classify_message(std::string_view message) {
   return SlurmAnswer::refused;
 }
 
+bool is_forgotten_dependency(std::string_view message) {
+  return lower(message).find("job dependency problem") != std::string::npos;
+}
+
+tl::unexpected<Error> forgotten_dependency(const std::string& what) {
+  return unavailable(
+      fmt::format("Slurm refuses to {}: it does not know a job any more that this one waits for, "
+                  "as after a controller was killed. resume submits what is missing",
+                  what));
+}
+
 std::string slurm_reason(std::string_view message) {
   std::string all;
   while (!message.empty()) {

@@ -25,6 +25,13 @@ enum class SlurmAnswer {
 };
 [[nodiscard]] SlurmAnswer classify_message(std::string_view message);
 
+/// True if Slurm refuses a dependency. Ours name jobs that it took: a controller that was killed
+/// has forgotten its last seconds. No fault of the request, but nothing to be asked again either.
+[[nodiscard]] bool is_forgotten_dependency(std::string_view message);
+
+/// The error of that, unavailable. `what`: `submit st-…`.
+[[nodiscard]] tl::unexpected<Error> forgotten_dependency(const std::string& what);
+
 /// The sentence that says why, without `sbatch: error: ` and the like; for an Error.
 [[nodiscard]] std::string slurm_reason(std::string_view message);
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "slurmtune/base/hash.hpp"
+#include "slurmtune/study/decide_submit.hpp"
 #include "slurmtune/study/files.hpp"
 #include "slurmtune/study/spending.hpp"
 #include "slurmtune/tune/autotuner.hpp"
@@ -16,15 +17,16 @@ namespace slurmtune {
 
 namespace {
 
-/// Whether all tasks failed before they could write a line, which is no word about the trials:
-/// there is nothing that the study could end with.
+/// Whether no task wrote a line, since all failed before that, or were lost with their jobs: the
+/// nodes do not see the directory, or the controller forgot what it had taken. That is no word
+/// about the trials: there is nothing that the study could end with.
 bool could_not_begin(const StudyView& view) {
   const bool any_line = std::any_of(view.stages.begin(), view.stages.end(),
                                     [](const StageView& stage) { return !stage.shards.empty(); });
   const auto& ended = view.state.ended_tasks;
-  return !any_line && !ended.empty() &&
-         std::all_of(ended.begin(), ended.end(),
-                     [](const auto& entry) { return entry.second.ending == TaskEnding::failed; });
+  return !any_line && std::all_of(ended.begin(), ended.end(), [](const auto& entry) {
+    return entry.second.ending == TaskEnding::failed;
+  });
 }
 
 }  // namespace
@@ -35,10 +37,11 @@ Expected<void> Autotuner::act(const StudyView& view, const ReduceStage& action) 
   const StudyInput input = with_extension(input_, view.state.extension);
   SLURMTUNE_TRY(const Reduction reduction,
                 ResultAnalyzer(input, view.plan).reduce(history, spending_of(view)));
-  if (reduction.decision.stop == Stop::nothing_worked && could_not_begin(view)) {
+  if (reduction.decision.stop == Stop::nothing_worked && could_not_begin(view) &&
+      !is_given_up(view, action.stage)) {
     return unavailable(fmt::format(
-        "no task of this study could begin ({}): do the nodes see {}, and may they write there? "
-        "When that is mended: slurmtune resume {}",
+        "no task of this study could begin ({}): were its jobs cancelled, or lost with the "
+        "controller? Do the nodes see {}, and may they write there? Then: slurmtune resume {}",
         reduction.decision.result ? reduction.decision.result->why : "no result",
         directory_.root().string(), directory_.root().string()));
   }

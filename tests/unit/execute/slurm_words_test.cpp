@@ -85,3 +85,13 @@ TEST_CASE("check_job_name: only what squeue can search for", "[execute]") {
   CHECK(check_job_name("st-6b1f0c2d-03-frontier-a-0"));
   for (const char* name : {"", "a,b", "a b", "a%b"}) CHECK_FALSE(check_job_name(name));
 }
+
+TEST_CASE("is_forgotten_dependency: what a controller that was killed says of its own jobs",
+          "[execute]") {
+  CHECK(is_forgotten_dependency(
+      "sbatch: error: Batch job submission failed: Job dependency problem"));
+  CHECK_FALSE(is_forgotten_dependency("Invalid qos specification"));
+  const auto error = forgotten_dependency("submit st-6b1f0c2d-02-confirm-a-0");
+  CHECK(error.value().kind == ErrorKind::unavailable);
+  CHECK_THAT(error.value().message, Catch::Contains("resume"));
+}

@@ -144,3 +144,36 @@ TEST_CASE("a study whose tasks all failed before their first line is not finishe
   REQUIRE(study.state().finished);
   CHECK(study.state().finished->best);
 }
+
+TEST_CASE("a study whose jobs were all lost before they began is not finished by that", "[tune]") {
+  SimulatedStudy study;
+  const std::vector<std::string> nodes{"n1", "n2", "n3", "n4"};
+  for (const std::string& node : nodes) study.cluster().fail_node(node);
+  REQUIRE(study.process({Role::resume, 0}));
+  for (const JobId job : study.cluster().submitted()) {
+    // No trace is left of it, as if a controller that was killed had never known it.
+    if (study.cluster().request_of(job).array_tasks) REQUIRE(study.cluster().cancel(job));
+  }
+  for (const std::string& node : nodes) study.cluster().repair_node(node);
+  study.run();
+  REQUIRE_FALSE(study.state().finished);
+  CHECK_THAT(study.last_error(), Catch::Contains("no task of this study could begin"));
+  REQUIRE(study.process({Role::resume, 0}));
+  study.run();
+  REQUIRE(study.state().finished);
+  CHECK(study.state().finished->best);
+}
+
+TEST_CASE("a study whose tasks can never begin is given up after three times", "[tune]") {
+  SimulatedStudy study;
+  study.dies = [](const std::string& name) { return name.find("-a-") != std::string::npos; };
+  int resumed = 0;
+  for (; resumed < 5 && !(resumed > 0 && study.state().finished); ++resumed) {
+    [[maybe_unused]] const auto said = study.process({Role::resume, 0});
+    study.run();
+  }
+  CHECK(resumed >= 3);
+  CHECK(resumed <= 4);
+  REQUIRE(study.state().finished);
+  CHECK(study.state().finished->stop == Stop::nothing_worked);
+}

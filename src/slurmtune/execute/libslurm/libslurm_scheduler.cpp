@@ -57,6 +57,7 @@ tl::unexpected<Error> failure(const std::string& what, int code, const std::stri
     return unavailable(
         with_limits_named(fmt::format("Slurm does not answer (to {}): {}", what, words)));
   }
+  if (is_forgotten_dependency(words)) return forgotten_dependency(what);
   return invalid_input(fmt::format("Slurm refuses to {}: {}", what, words));
 }
 

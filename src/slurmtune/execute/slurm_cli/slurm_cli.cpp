@@ -221,6 +221,7 @@ class SlurmCli final : public Scheduler {
     if (answer.success) return answer;
     if (answer.kind == SlurmAnswer::no_answer) return no_answer(what, answer.message);
     if (answer.kind != SlurmAnswer::refused) return answer;
+    if (is_forgotten_dependency(answer.message)) return forgotten_dependency(what);
     return invalid_input(
         fmt::format("Slurm refuses to {}: {}", what, slurm_reason(answer.message)));
   }
