@@ -109,5 +109,5 @@ grep -q 'zero_optimization.reduce_bucket_size = 100000: .* times as good' said
 # The winner's command trains with it, on a port that no other test's does.
 sed 's/--steps 100000/--steps 3/; s/=29500/=29517/' "$best/cmd_optimal.sh" > three_steps.sh
 # Once more where it fails: a thread of torch's that is left at the exit aborts a process now and
-# then (terminate called without an active exception), after its last step.
+# then (terminate called without an active exception).
 bash three_steps.sh || bash three_steps.sh
