@@ -154,7 +154,28 @@ std::optional<SubmitJob> missing_guard(const StudyView& view) {
   return single_job(view, {}, JobKind::guard, {});
 }
 
+/// A controller that was killed gives the numbers of jobs away again that it forgot. What was
+/// submitted to wait for such a job waits for the new one of that number, which may itself wait for
+/// it: neither would ever begin. So all that was submitted from the forgotten job up to the one
+/// that has its number goes, and is submitted anew.
+/// Names the last of them, so that none that waits for another begins meanwhile.
+const JobRecord* behind_a_reused_number(const StudyView& view) {
+  const auto& jobs = view.state.jobs;
+  for (auto reused = jobs.rbegin(); reused != jobs.rend(); ++reused) {
+    const auto forgotten = std::find_if(reused + 1, jobs.rend(), [&](const JobRecord& job) {
+      return job.job && job.job == reused->job;
+    });
+    if (forgotten == jobs.rend()) continue;
+    const auto waits = std::find_if(reused, forgotten, [&](const JobRecord& job) {
+      return job.kind != JobKind::guard && job.job != view.own_job && view.is_live(job);
+    });
+    if (waits != forgotten) return &*waits;
+  }
+  return nullptr;
+}
+
 Step submit_graph(const StudyView& view) {
+  if (const JobRecord* job = behind_a_reused_number(view)) return act(CancelJob{*job->job});
   std::vector<std::int64_t> after;  // what the next job in the chain waits for
   for (std::size_t i = current_stage(view); i < view.stages.size(); ++i) {
     const PlannedStage& stage = view.plan.stages[i];

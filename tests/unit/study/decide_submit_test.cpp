@@ -72,6 +72,23 @@ TEST_CASE("decide: a stage that is wider than an array is several, and its reduc
               "02-stage-r-0 after 104", "final-0 after 105"});
 }
 
+TEST_CASE("decide: what waits for a number that was given away again is submitted anew",
+          "[study]") {
+  // slurmctld was killed, forgot 7 and 8, and began again at 4: the second stage's array waits for
+  // 8, which is `final` now, and that one for the second stage.
+  ViewBuilder study(2);
+  study.manifest(0, 4, 1);
+  study.job(study.view.plan.stages[0].name, JobKind::array, 7, Life::live, 4);
+  study.job(study.view.plan.stages[0].name, JobKind::reducer, 8, Life::live);
+  for (JobRecord& job : study.view.state.jobs) job.lost = true;
+  study.job(study.view.plan.stages[1].name, JobKind::array, 4, Life::live, 4);
+  study.job(study.view.plan.stages[1].name, JobKind::reducer, 7, Life::live);
+  study.job({}, JobKind::final, 8, Life::live);
+  CHECK(do_all(study, Role::submit, 9) ==
+        Lines{"cancel 8", "cancel 7", "cancel 4", "01-stage-a-1 slices 0-3", "01-stage-r-1 after 9",
+              "02-stage-a-1 slices 0-3 after 10", "02-stage-r-1 after 11", "final-1 after 12"});
+}
+
 TEST_CASE("decide: under a throttle the parts of a stage run one after another", "[study]") {
   ViewBuilder study = in_parts();
   study.view.plan.stages[0].tasks_at_once = 3;
